@@ -1,0 +1,125 @@
+//! The meter behind `gcra`, `token_bucket` and `leaky_bucket`: a level that drains at a steady rate.
+//!
+//! Promise: over any time T the admitted cost is at most `capacity + rate·T`, and a source that keeps to that is
+//! never refused. Both hold exactly, because the level drains in whole units at exact marks ([`Rate`] keeps the part
+//! of a microsecond that is left over). The state is in units, so that other numbers can be applied to it.
+
+use crate::algorithm::add;
+use crate::limit::{LimitError, amount_in_range, within_max_window};
+use crate::rate::{Mark, Rate};
+use crate::time::Timestamp;
+use crate::verdict::{Outcome, Retry, Standing};
+
+/// A capacity and the rate at which what is in it drains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Meter {
+    capacity: u64,
+    rate: Rate,
+    shape: bool,
+}
+
+/// `used` units at the instant `since`; under the numbers of the last charge they are gone at `empty_at_us`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MeterState {
+    used: u64,
+    since: Mark,
+    empty_at_us: u64,
+}
+
+impl MeterState {
+    /// When nothing of it counts any more.
+    pub(crate) const fn empty_at_us(&self) -> u64 {
+        self.empty_at_us
+    }
+}
+
+/// The level at one instant, drained of what has passed.
+#[derive(Clone, Copy)]
+struct Level {
+    used: u64,
+    since: Mark,
+    forgotten_at_us: u64,
+}
+
+impl Meter {
+    pub(crate) fn new(rate: Rate, capacity: u64) -> Result<Self, LimitError> {
+        let capacity = amount_in_range(capacity)?;
+        within_max_window(rate.span_us_of(capacity))?;
+        Ok(Self { capacity, rate, shape: false })
+    }
+
+    pub(crate) const fn shaping(mut self) -> Self {
+        self.shape = true;
+        self
+    }
+
+    pub(crate) const fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    pub(crate) fn drain_us(&self) -> u64 {
+        self.rate.span_us_of(self.capacity)
+    }
+
+    pub(crate) fn judge(&self, state: Option<&MeterState>, now: Timestamp, cost: u64) -> Outcome {
+        if cost > self.capacity {
+            return Outcome::Refused(Retry::Never);
+        }
+        let level = self.level(state, now);
+        let wanted = level.used + cost;
+        if wanted > self.capacity {
+            return Outcome::Refused(Retry::After(self.wait_us(level, wanted - self.capacity, now)));
+        }
+        match self.wait_us(level, level.used, now) {
+            by_us if self.shape && by_us > 0 && cost > 0 => Outcome::Delayed { by_us },
+            _ => Outcome::Allowed,
+        }
+    }
+
+    pub(crate) fn charge(&self, state: Option<&MeterState>, now: Timestamp, cost: u64) -> MeterState {
+        let level = self.level(state, now);
+        self.stored(add(level.used, cost), level.since)
+    }
+
+    pub(crate) fn refund(&self, state: &MeterState, now: Timestamp, units: u64) -> Option<MeterState> {
+        let level = self.level(Some(state), now);
+        let used = level.used.saturating_sub(units);
+        (used > 0).then(|| self.stored(used, level.since))
+    }
+
+    pub(crate) fn standing(&self, state: Option<&MeterState>, now: Timestamp) -> Standing {
+        let level = self.level(state, now);
+        let reset_at_us = now.as_micros().saturating_add(self.wait_us(level, level.used, now));
+        Standing { used: level.used, reset_at_us }
+    }
+
+    fn stored(&self, used: u64, since: Mark) -> MeterState {
+        MeterState { used, since, empty_at_us: self.rate.mark_after(since, used).ceil_us() }
+    }
+
+    /// What is left at `now`. A clock that stepped back a little finds the level as it was left.
+    fn level(&self, state: Option<&MeterState>, now: Timestamp) -> Level {
+        let now_us = now.as_micros();
+        let empty = Level { used: 0, since: Mark::at(now_us), forgotten_at_us: now_us };
+        let Some(state) = state else { return empty };
+        if state.empty_at_us <= now_us || Timestamp::from_micros(state.since.us).is_void_at(now) {
+            return empty;
+        }
+        let since = state.since.read_with(self.rate);
+        let drained = self.rate.units_since(since, now_us);
+        if drained >= state.used {
+            return empty;
+        }
+        Level {
+            used: state.used - drained,
+            since: self.rate.mark_after(since, drained),
+            forgotten_at_us: state.empty_at_us,
+        }
+    }
+
+    /// From `now` until `units` of the level have drained. What emptied under older, faster numbers is forgotten then.
+    fn wait_us(&self, level: Level, units: u64, now: Timestamp) -> u64 {
+        let drained_at_us = self.rate.mark_after(level.since, units).ceil_us();
+        drained_at_us.min(level.forgotten_at_us).saturating_sub(now.as_micros())
+    }
+}

@@ -1,0 +1,202 @@
+//! What a store keeps under a key, and the steps over it: one place chooses the algorithm, and no other.
+
+use crate::algorithm::Refund;
+use crate::algorithm::concurrency::{Concurrency, SlotId, SlotsState};
+use crate::algorithm::fixed_window::WindowState;
+use crate::algorithm::meter::MeterState;
+use crate::algorithm::sliding_log::LogState;
+use crate::algorithm::sliding_window::PartsState;
+use crate::limit::{Kind, Limit, Outside};
+use crate::time::Timestamp;
+use crate::verdict::{Outcome, Standing, Verdict};
+
+/// A counter: what has been charged, in units, in whatever form its algorithm needs.
+///
+/// A state belongs to one algorithm and window; another limit reads it as empty. Other *numbers* of the same limit read
+/// it as it is, so a raised limit unblocks at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct State(Form);
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Form {
+    #[default]
+    Empty,
+    Meter(MeterState),
+    Window(WindowState),
+    Parts(PartsState),
+    Log(Box<LogState>),
+    Slots(Box<SlotsState>),
+}
+
+impl State {
+    /// Nothing has been charged.
+    pub const EMPTY: Self = Self(Form::Empty);
+
+    /// When nothing in it counts any more under the numbers of its last charge. From then on it can be dropped.
+    pub fn empty_at(&self) -> Timestamp {
+        Timestamp::from_micros(match &self.0 {
+            Form::Empty => 0,
+            Form::Meter(state) => state.empty_at_us(),
+            Form::Window(state) => state.empty_at_us(),
+            Form::Parts(state) => state.empty_at_us(),
+            Form::Log(state) => state.empty_at_us(),
+            Form::Slots(state) => state.empty_at_us(),
+        })
+    }
+
+    /// Memory it holds beyond its own size.
+    pub fn heap_bytes(&self) -> usize {
+        match &self.0 {
+            Form::Empty | Form::Meter(_) | Form::Window(_) => 0,
+            Form::Parts(state) => state.heap_bytes(),
+            Form::Log(state) => size_of::<LogState>() + state.heap_bytes(),
+            Form::Slots(state) => size_of::<SlotsState>() + state.heap_bytes(),
+        }
+    }
+
+    fn meter(&self) -> Option<&MeterState> {
+        if let Form::Meter(state) = &self.0 { Some(state) } else { None }
+    }
+
+    fn window(&self) -> Option<&WindowState> {
+        if let Form::Window(state) = &self.0 { Some(state) } else { None }
+    }
+
+    fn parts(&self) -> Option<&PartsState> {
+        if let Form::Parts(state) = &self.0 { Some(state) } else { None }
+    }
+
+    fn log(&self) -> Option<&LogState> {
+        if let Form::Log(state) = &self.0 { Some(state) } else { None }
+    }
+
+    fn slots(&self) -> Option<&SlotsState> {
+        if let Form::Slots(state) = &self.0 { Some(state) } else { None }
+    }
+
+    fn take_parts(&mut self) -> Option<PartsState> {
+        match std::mem::take(&mut self.0) {
+            Form::Parts(state) => Some(state),
+            _ => None,
+        }
+    }
+
+    fn log_mut(&mut self) -> &mut LogState {
+        if !matches!(self.0, Form::Log(_)) {
+            self.0 = Form::Log(Box::default());
+        }
+        match &mut self.0 {
+            Form::Log(state) => state,
+            _ => unreachable!("it was made a log above"),
+        }
+    }
+
+    fn slots_mut(&mut self) -> &mut SlotsState {
+        if !matches!(self.0, Form::Slots(_)) {
+            self.0 = Form::Slots(Box::default());
+        }
+        match &mut self.0 {
+            Form::Slots(state) => state,
+            _ => unreachable!("they were made slots above"),
+        }
+    }
+}
+
+impl Limit {
+    /// Asks and, if the answer is yes, charges: the whole algorithm in one step. A cost of 0 is a peek.
+    pub fn step(&self, state: &mut State, now: Timestamp, cost: u64) -> Result<Verdict, Outside> {
+        if !self.covers(now) {
+            return Err(Outside);
+        }
+        let outcome = self.judge(state, now, cost);
+        if outcome.allowed() {
+            self.charge(state, now, cost, SlotId::default());
+        }
+        Ok(self.verdict(state, now, outcome))
+    }
+
+    /// Whether a charge of `cost` would pass; changes nothing. The limit must [cover](Limit::covers) the instant.
+    pub fn judge(&self, state: &State, now: Timestamp, cost: u64) -> Outcome {
+        match &self.kind {
+            Kind::Meter(meter) => meter.judge(state.meter(), now, cost),
+            Kind::FixedWindow(window) => window.judge(state.window(), now, cost),
+            Kind::SlidingWindow(window) => window.judge(state.parts(), now, cost),
+            Kind::SlidingLog(log) => log.judge(state.log(), now, cost),
+            Kind::Concurrency(slots) => slots.judge(state.slots(), now, cost),
+        }
+    }
+
+    /// Charges `cost`, also past the limit: that is a debt, and it is in the next verdict. `slot` names what a
+    /// concurrency limit holds; the others ignore it. A cost of 0 changes nothing.
+    pub fn charge(&self, state: &mut State, now: Timestamp, cost: u64, slot: SlotId) {
+        if cost == 0 {
+            return;
+        }
+        match &self.kind {
+            Kind::Meter(meter) => state.0 = Form::Meter(meter.charge(state.meter(), now, cost)),
+            Kind::FixedWindow(window) => state.0 = Form::Window(window.charge(state.window(), now, cost)),
+            Kind::SlidingWindow(window) => {
+                let mut parts = state.take_parts();
+                window.charge(&mut parts, now, cost);
+                state.0 = parts.map_or(Form::Empty, Form::Parts);
+            }
+            Kind::SlidingLog(log) => log.charge(state.log_mut(), now, cost),
+            Kind::Concurrency(slots) => slots.charge(state.slots_mut(), now, cost, slot),
+        }
+    }
+
+    /// Gives units back, as far as they still count; never more than was charged in that window, never below empty.
+    pub fn refund(&self, state: &mut State, now: Timestamp, refund: Refund) {
+        match (&self.kind, &mut state.0) {
+            (Kind::Meter(meter), Form::Meter(old)) => {
+                state.0 = meter.refund(old, now, refund.units).map_or(Form::Empty, Form::Meter);
+            }
+            (Kind::FixedWindow(window), Form::Window(old)) => {
+                state.0 = window.refund(old, now, refund).map_or(Form::Empty, Form::Window);
+            }
+            (Kind::SlidingWindow(window), Form::Parts(old)) => window.refund(old, now, refund),
+            (Kind::SlidingLog(log), Form::Log(old)) => log.refund(old, now, refund),
+            (Kind::Concurrency(_), Form::Slots(old)) => Concurrency::refund(old, now, refund.units),
+            _ => {}
+        }
+    }
+
+    /// Gives a slot back; how many units it held. 0 if it had ended, or if this is no concurrency limit.
+    pub fn release(&self, state: &mut State, now: Timestamp, slot: SlotId) -> u64 {
+        match (&self.kind, &mut state.0) {
+            (Kind::Concurrency(_), Form::Slots(old)) => Concurrency::release(old, now, slot),
+            _ => 0,
+        }
+    }
+
+    /// Lets a slot last another whole term from now; its new end, or `None` if it has ended.
+    pub fn renew(&self, state: &mut State, now: Timestamp, slot: SlotId) -> Option<Timestamp> {
+        match (&self.kind, &mut state.0) {
+            (Kind::Concurrency(slots), Form::Slots(old)) => slots.renew(old, now, slot),
+            _ => None,
+        }
+    }
+
+    /// The verdict on a charge that had this outcome, for the counter as it now is.
+    pub fn verdict(&self, state: &State, now: Timestamp, outcome: Outcome) -> Verdict {
+        let standing = self.standing(state, now);
+        let limit = self.capacity();
+        Verdict {
+            outcome,
+            limit,
+            remaining: limit.saturating_sub(standing.used),
+            debt: standing.used.saturating_sub(limit),
+            reset_after_us: standing.reset_at_us.saturating_sub(now.as_micros()),
+        }
+    }
+
+    fn standing(&self, state: &State, now: Timestamp) -> Standing {
+        match &self.kind {
+            Kind::Meter(meter) => meter.standing(state.meter(), now),
+            Kind::FixedWindow(window) => window.standing(state.window(), now),
+            Kind::SlidingWindow(window) => window.standing(state.parts(), now),
+            Kind::SlidingLog(log) => log.standing(state.log(), now),
+            Kind::Concurrency(_) => Concurrency::standing(state.slots(), now),
+        }
+    }
+}
