@@ -24,6 +24,8 @@ pub mod algorithm;
 pub mod charge;
 pub mod key;
 pub mod limit;
+#[cfg(test)]
+mod properties;
 pub mod rate;
 pub mod state;
 pub mod time;
