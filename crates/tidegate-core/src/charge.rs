@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::algorithm::concurrency::SlotId;
+use crate::algorithm::concurrency::Ticket;
 use crate::key::{Key, KeyRef, KeyTooLong};
 use crate::limit::Limit;
 
@@ -12,7 +12,8 @@ pub const MAX_CHARGES: usize = 64;
 /// All charges of one check, in groups; a group is paid whole or not at all.
 ///
 /// The first group is the one that decides. Every later group (a shadow rule) is judged in the same step, after
-/// it, and charged only if the first was paid.
+/// it, and charged only if the first was paid. Charges of one group on one key count together: each is judged at their
+/// sum, and the first of them pays it.
 ///
 /// ```
 /// use std::time::Duration;
@@ -26,7 +27,7 @@ pub const MAX_CHARGES: usize = 64;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    slot: SlotId,
+    ticket: Ticket,
     keys: SmallVec<[u8; 256]>,
     entries: SmallVec<[Entry; 4]>,
     groups: u16,
@@ -85,21 +86,22 @@ impl Plan {
 
     /// Empties the plan and keeps its memory.
     pub fn clear(&mut self) {
-        self.slot = SlotId::default();
+        self.ticket = Ticket::default();
         self.keys.clear();
         self.entries.clear();
         self.groups = 0;
         self.idempotency = None;
     }
 
-    /// Names the slots that the plan's concurrency limits will hold. Required to be unique among plans in flight.
-    pub fn set_slot(&mut self, slot: SlotId) {
-        self.slot = slot;
+    /// Names what the plan will hold: the slots of its concurrency limits, and its reservation. A plan that holds
+    /// something needs a ticket that no other plan in flight has.
+    pub fn set_ticket(&mut self, ticket: Ticket) {
+        self.ticket = ticket;
     }
 
-    /// The name of the slots that the plan's concurrency limits will hold.
-    pub fn slot(&self) -> SlotId {
-        self.slot
+    /// The name under which the plan holds slots and its reservation.
+    pub fn ticket(&self) -> Ticket {
+        self.ticket
     }
 
     /// Makes the plan idempotent under that name.

@@ -32,7 +32,7 @@ pub mod time;
 pub mod verdict;
 
 pub use algorithm::Refund;
-pub use algorithm::concurrency::SlotId;
+pub use algorithm::concurrency::Ticket;
 pub use algorithm::fixed_window::{Bounds, Window};
 pub use charge::{Charge, Idempotency, MAX_CHARGES, Plan, PlanError};
 pub use key::{Key, KeyBuf, KeyRef, MAX_KEY_BYTES};

@@ -1,7 +1,7 @@
 //! What a store keeps under a key, and the steps over it: one place chooses the algorithm, and no other.
 
 use crate::algorithm::Refund;
-use crate::algorithm::concurrency::{Concurrency, SlotId, SlotsState};
+use crate::algorithm::concurrency::{Concurrency, SlotsState, Ticket};
 use crate::algorithm::fixed_window::WindowState;
 use crate::algorithm::meter::MeterState;
 use crate::algorithm::sliding_log::LogState;
@@ -110,13 +110,17 @@ impl Limit {
         }
         let outcome = self.judge(state, now, cost);
         if outcome.allowed() {
-            self.charge(state, now, cost, SlotId::default());
+            self.charge(state, now, cost, Ticket::default());
         }
         Ok(self.verdict(state, now, outcome))
     }
 
-    /// Whether a charge of `cost` would pass; changes nothing. The limit must [cover](Limit::covers) the instant.
+    /// Whether a charge of `cost` would pass; changes nothing. A cost of 0 always passes: it is a peek. The limit must
+    /// [cover](Limit::covers) the instant.
     pub fn judge(&self, state: &State, now: Timestamp, cost: u64) -> Outcome {
+        if cost == 0 {
+            return Outcome::Allowed;
+        }
         match &self.kind {
             Kind::Meter(meter) => meter.judge(state.meter(), now, cost),
             Kind::FixedWindow(window) => window.judge(state.window(), now, cost),
@@ -126,10 +130,11 @@ impl Limit {
         }
     }
 
-    /// Charges `cost`, also past the limit: that is a debt, and it is in the next verdict. `slot` names what a
-    /// concurrency limit holds; the others ignore it. A cost of 0 changes nothing.
-    pub fn charge(&self, state: &mut State, now: Timestamp, cost: u64, slot: SlotId) {
-        if cost == 0 {
+    /// Charges `cost`, also past the limit: that is a debt, and it is in the next verdict. `ticket` names what a
+    /// concurrency limit holds; the others ignore it. A cost of 0, or an instant that the limit does not
+    /// [cover](Limit::covers), changes nothing.
+    pub fn charge(&self, state: &mut State, now: Timestamp, cost: u64, ticket: Ticket) {
+        if cost == 0 || !self.covers(now) {
             return;
         }
         match &self.kind {
@@ -141,12 +146,15 @@ impl Limit {
                 state.0 = parts.map_or(Form::Empty, Form::Parts);
             }
             Kind::SlidingLog(log) => log.charge(state.log_mut(), now, cost),
-            Kind::Concurrency(slots) => slots.charge(state.slots_mut(), now, cost, slot),
+            Kind::Concurrency(slots) => slots.charge(state.slots_mut(), now, cost, ticket),
         }
     }
 
     /// Gives units back, as far as they still count; never more than was charged in that window, never below empty.
     pub fn refund(&self, state: &mut State, now: Timestamp, refund: Refund) {
+        if !self.covers(now) {
+            return;
+        }
         match (&self.kind, &mut state.0) {
             (Kind::Meter(meter), Form::Meter(old)) => {
                 state.0 = meter.refund(old, now, refund.units).map_or(Form::Empty, Form::Meter);
@@ -162,17 +170,17 @@ impl Limit {
     }
 
     /// Gives a slot back; how many units it held. 0 if it had ended, or if this is no concurrency limit.
-    pub fn release(&self, state: &mut State, now: Timestamp, slot: SlotId) -> u64 {
+    pub fn release(&self, state: &mut State, now: Timestamp, ticket: Ticket) -> u64 {
         match (&self.kind, &mut state.0) {
-            (Kind::Concurrency(_), Form::Slots(old)) => Concurrency::release(old, now, slot),
+            (Kind::Concurrency(_), Form::Slots(old)) => Concurrency::release(old, now, ticket),
             _ => 0,
         }
     }
 
     /// Lets a slot last another whole term from now; its new end, or `None` if it has ended.
-    pub fn renew(&self, state: &mut State, now: Timestamp, slot: SlotId) -> Option<Timestamp> {
+    pub fn renew(&self, state: &mut State, now: Timestamp, ticket: Ticket) -> Option<Timestamp> {
         match (&self.kind, &mut state.0) {
-            (Kind::Concurrency(slots), Form::Slots(old)) => slots.renew(old, now, slot),
+            (Kind::Concurrency(slots), Form::Slots(old)) => slots.renew(old, now, ticket),
             _ => None,
         }
     }

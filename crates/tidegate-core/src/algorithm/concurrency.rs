@@ -11,9 +11,9 @@ use crate::limit::{LimitError, amount_in_range, micros};
 use crate::time::Timestamp;
 use crate::verdict::{Outcome, Retry, Standing};
 
-/// The name of a slot, chosen by whoever takes it and unique among those in flight.
+/// The name under which a plan holds its slots and its reservation: chosen by the caller, unique among those in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SlotId(pub u128);
+pub struct Ticket(pub u128);
 
 /// A number of slots, and how long each lasts unless it is renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,8 +25,8 @@ pub(crate) struct Concurrency {
 /// The slots that are held, by end and by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SlotsState {
-    by_end: BTreeMap<(u64, SlotId), u64>,
-    by_name: BTreeMap<SlotId, u64>,
+    by_end: BTreeMap<(u64, Ticket), u64>,
+    by_name: BTreeMap<Ticket, u64>,
     held: u64,
     stamp_us: u64,
 }
@@ -41,14 +41,14 @@ impl SlotsState {
         self.by_end.len() * 96
     }
 
-    fn take(&mut self, slot: SlotId) -> Option<(u64, u64)> {
+    fn take(&mut self, slot: Ticket) -> Option<(u64, u64)> {
         let end_us = self.by_name.remove(&slot)?;
         let units = self.by_end.remove(&(end_us, slot))?;
         self.held -= units;
         Some((end_us, units))
     }
 
-    fn put(&mut self, slot: SlotId, end_us: u64, units: u64) {
+    fn put(&mut self, slot: Ticket, end_us: u64, units: u64) {
         self.by_name.insert(slot, end_us);
         self.by_end.insert((end_us, slot), units);
         self.held += units;
@@ -86,7 +86,7 @@ impl Concurrency {
     }
 
     /// Takes `cost` units under that name; a name that holds some already holds more, until the later end.
-    pub(crate) fn charge(&self, state: &mut SlotsState, now: Timestamp, cost: u64, slot: SlotId) {
+    pub(crate) fn charge(&self, state: &mut SlotsState, now: Timestamp, cost: u64, slot: Ticket) {
         forget(state, now);
         let (end_us, units) = state.take(slot).unwrap_or_default();
         let now_us = now.as_micros().max(state.stamp_us);
@@ -108,13 +108,13 @@ impl Concurrency {
     }
 
     /// Gives the slot back; how many units it held, 0 if it had ended or never was.
-    pub(crate) fn release(state: &mut SlotsState, now: Timestamp, slot: SlotId) -> u64 {
+    pub(crate) fn release(state: &mut SlotsState, now: Timestamp, slot: Ticket) -> u64 {
         forget(state, now);
         state.take(slot).map_or(0, |(_, units)| units)
     }
 
     /// Lets the slot last a whole term from now; `None` if it has ended or never was.
-    pub(crate) fn renew(&self, state: &mut SlotsState, now: Timestamp, slot: SlotId) -> Option<Timestamp> {
+    pub(crate) fn renew(&self, state: &mut SlotsState, now: Timestamp, slot: Ticket) -> Option<Timestamp> {
         forget(state, now);
         let (end_us, units) = state.take(slot)?;
         state.stamp_us = state.stamp_us.max(now.as_micros());

@@ -71,7 +71,7 @@ impl Meter {
             return Outcome::Refused(Retry::After(self.wait_us(level, wanted - self.capacity, now)));
         }
         match self.wait_us(level, level.used, now) {
-            by_us if self.shape && by_us > 0 && cost > 0 => Outcome::Delayed { by_us },
+            by_us if self.shape && by_us > 0 => Outcome::Delayed { by_us },
             _ => Outcome::Allowed,
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::{START_US, windows};
-use crate::{Limit, Outcome, Rate, SlotId, State, Timestamp, Window};
+use crate::{Limit, Outcome, Rate, State, Ticket, Timestamp, Window};
 
 /// One algorithm at any amount: what an operator changes between two reloads.
 type Family = fn(u64, Duration) -> Limit;
@@ -33,7 +33,7 @@ proptest! {
     fn a_raised_limit_unblocks_at_once(n in 1..5_000_u64, more in 1..5_000_u64, w in windows()) {
         for (name, family) in FAMILIES {
             let (mut state, now) = (State::EMPTY, Timestamp::from_micros(START_US));
-            family(n, w).charge(&mut state, now, n, SlotId(1));
+            family(n, w).charge(&mut state, now, n, Ticket(1));
             prop_assert!(!family(n, w).judge(&state, now, 1).allowed());
             let raised = family(n + more, w);
             prop_assert_eq!(remaining(&raised, &state, now), more, "{}", name);
@@ -47,7 +47,7 @@ proptest! {
         let lowered_to = (n * to_share / 100).max(1);
         for (name, family) in FAMILIES {
             let (mut state, now) = (State::EMPTY, Timestamp::from_micros(START_US));
-            family(n, w).charge(&mut state, now, used, SlotId(1));
+            family(n, w).charge(&mut state, now, used, Ticket(1));
             let verdict = family(lowered_to, w).verdict(&state, now, Outcome::Allowed);
             prop_assert_eq!(verdict.remaining, lowered_to.saturating_sub(used), "{}", name);
             prop_assert_eq!(verdict.debt, used.saturating_sub(lowered_to), "{}", name);
@@ -68,7 +68,7 @@ proptest! {
                 let limit = family(*n, w);
                 let left = remaining(&limit, &state, now);
                 if limit.judge(&state, now, left).allowed() {
-                    limit.charge(&mut state, now, left, SlotId(u128::from(now.as_micros())));
+                    limit.charge(&mut state, now, left, Ticket(u128::from(now.as_micros())));
                     prop_assert_eq!(remaining(&limit, &state, now), 0, "{}", name);
                 }
                 let verdict = limit.verdict(&state, now, Outcome::Allowed);
@@ -83,7 +83,7 @@ proptest! {
         let fast = Limit::gcra(Rate::new(n, w).unwrap(), n).unwrap();
         let slow = Limit::gcra(Rate::new(1, w).unwrap(), 1).unwrap();
         let (mut state, now) = (State::EMPTY, Timestamp::from_micros(START_US));
-        fast.charge(&mut state, now, n, SlotId(0));
+        fast.charge(&mut state, now, n, Ticket(0));
         let empty = state.empty_at();
         prop_assert!(!slow.judge(&state, empty.minus_us(1), 1).allowed());
         prop_assert!(slow.judge(&state, empty, 1).allowed());
@@ -96,7 +96,7 @@ fn a_thousand_a_month_used_up_then_raised_to_ten_thousand_passes() {
     let month = Duration::from_secs(30 * 86_400);
     for (name, family) in FAMILIES {
         let (mut state, now) = (State::EMPTY, Timestamp::from_micros(START_US));
-        family(1_000, month).charge(&mut state, now, 1_000, SlotId(1));
+        family(1_000, month).charge(&mut state, now, 1_000, Ticket(1));
         assert!(!family(1_000, month).judge(&state, now, 1).allowed(), "{name}");
         assert!(family(10_000, month).judge(&state, now, 9_000).allowed(), "{name}");
         assert!(!family(10_000, month).judge(&state, now, 9_001).allowed(), "{name}");
@@ -109,11 +109,11 @@ fn another_algorithm_or_window_starts_fresh() {
     for (name, family) in FAMILIES {
         for (other_name, other) in FAMILIES {
             let mut state = State::EMPTY;
-            family(5, Duration::from_secs(1)).charge(&mut state, now, 5, SlotId(1));
+            family(5, Duration::from_secs(1)).charge(&mut state, now, 5, Ticket(1));
             let limit = other(7, Duration::from_secs(1));
             let left = remaining(&limit, &state, now);
             assert!([2, 7].contains(&left), "{name} read as {other_name} leaves {left}");
-            limit.charge(&mut state, now, left, SlotId(2));
+            limit.charge(&mut state, now, left, Ticket(2));
             assert_eq!(remaining(&limit, &state, now), 0, "{name} then {other_name}");
         }
     }

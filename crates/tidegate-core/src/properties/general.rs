@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{START_US, limits, with_asks};
-use crate::{Limit, Outcome, Refund, Retry, STANDSTILL_US, SlotId, State, Timestamp};
+use crate::{Limit, Outcome, Refund, Retry, STANDSTILL_US, State, Ticket, Timestamp};
 
 fn remaining(limit: &Limit, state: &State, now: Timestamp) -> u64 {
     limit.verdict(state, now, Outcome::Allowed).remaining
@@ -92,9 +92,9 @@ proptest! {
             let before = (remaining(&limit, &state, now), reset_after_us(&limit, &state, now));
             if limit.judge(&state, now, ask.cost).allowed() {
                 let mut trial = state.clone();
-                limit.charge(&mut trial, now, ask.cost, SlotId(7));
+                limit.charge(&mut trial, now, ask.cost, Ticket(7));
                 if limit.term_us().is_some() {
-                    limit.release(&mut trial, now, SlotId(7));
+                    limit.release(&mut trial, now, Ticket(7));
                 } else {
                     limit.refund(&mut trial, now, Refund { units: ask.cost, charged_at: now });
                 }
@@ -128,7 +128,7 @@ proptest! {
             limit.step(&mut state, now, ask.cost).unwrap();
         }
         let left = remaining(&limit, &state, now);
-        limit.charge(&mut state, now, left + past, SlotId(1));
+        limit.charge(&mut state, now, left + past, Ticket(1));
         let verdict = limit.verdict(&state, now, Outcome::Allowed);
         prop_assert_eq!((verdict.remaining, verdict.debt), (0, past));
         prop_assert!(!limit.judge(&state, now, 1).allowed());
@@ -146,7 +146,7 @@ proptest! {
                 prop_assert!(remaining(&limit, &state, earlier) <= remaining(&limit, &state, now));
                 let mut trial = state.clone();
                 let left = remaining(&limit, &state, earlier);
-                limit.charge(&mut trial, earlier, left, SlotId(2));
+                limit.charge(&mut trial, earlier, left, Ticket(2));
                 prop_assert!(
                     remaining(&limit, &trial, now) <= remaining(&limit, &state, now) - left,
                     "a charge made in the past was lost"
@@ -178,9 +178,9 @@ proptest! {
         for (now_us, cost, verb) in calls {
             let now = Timestamp::from_micros(now_us);
             match verb {
-                0 => limit.charge(&mut state, now, cost, SlotId(u128::from(cost))),
+                0 => limit.charge(&mut state, now, cost, Ticket(u128::from(cost))),
                 1 => limit.refund(&mut state, now, Refund { units: cost, charged_at: Timestamp::from_micros(cost) }),
-                2 => drop(limit.renew(&mut state, now, SlotId(u128::from(cost)))),
+                2 => drop(limit.renew(&mut state, now, Ticket(u128::from(cost)))),
                 _ => drop(limit.step(&mut state, now, cost)),
             }
             limit.verdict(&state, now, limit.judge(&state, now, cost));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::START_US;
-use crate::{Limit, Outcome, Refund, Retry, SlotId, State, Timestamp};
+use crate::{Limit, Outcome, Refund, Retry, State, Ticket, Timestamp};
 
 #[derive(Clone, Debug)]
 enum Op {
@@ -59,7 +59,7 @@ proptest! {
                     let outcome = limit.judge(&state, now, cost);
                     prop_assert_eq!(outcome.allowed(), held + cost <= limit_slots);
                     if outcome.allowed() {
-                        limit.charge(&mut state, now, cost, SlotId(slot));
+                        limit.charge(&mut state, now, cost, Ticket(slot));
                         match oracle.find(slot) {
                             Some(index) => {
                                 oracle.0[index].1 = now_us + TERM_US;
@@ -71,14 +71,14 @@ proptest! {
                 }
                 Op::Release { slot } => {
                     let expected = oracle.find(slot).map_or(0, |index| oracle.0.remove(index).2);
-                    prop_assert_eq!(limit.release(&mut state, now, SlotId(slot)), expected);
+                    prop_assert_eq!(limit.release(&mut state, now, Ticket(slot)), expected);
                 }
                 Op::Renew { slot } => {
                     let expected = oracle.find(slot).map(|index| {
                         oracle.0[index].1 = now_us + TERM_US;
                         Timestamp::from_micros(now_us + TERM_US)
                     });
-                    prop_assert_eq!(limit.renew(&mut state, now, SlotId(slot)), expected);
+                    prop_assert_eq!(limit.renew(&mut state, now, Ticket(slot)), expected);
                 }
                 Op::GiveBack { mut units } => {
                     limit.refund(&mut state, now, Refund { units, charged_at: now });
@@ -101,8 +101,8 @@ proptest! {
 fn a_full_room_says_when_the_first_slot_ends_at_the_latest() {
     let limit = Limit::concurrency(2, Duration::from_micros(100)).unwrap();
     let (mut state, at) = (State::EMPTY, |us| Timestamp::from_micros(START_US + us));
-    limit.charge(&mut state, at(0), 1, SlotId(1));
-    limit.charge(&mut state, at(30), 1, SlotId(2));
+    limit.charge(&mut state, at(0), 1, Ticket(1));
+    limit.charge(&mut state, at(30), 1, Ticket(2));
     assert_eq!(limit.judge(&state, at(40), 1), Outcome::Refused(Retry::Within(60)));
     assert_eq!(limit.judge(&state, at(40), 2), Outcome::Refused(Retry::Within(90)));
     assert_eq!(limit.judge(&state, at(40), 3), Outcome::Refused(Retry::Never));
@@ -113,7 +113,7 @@ fn a_full_room_says_when_the_first_slot_ends_at_the_latest() {
 fn a_slot_that_has_ended_cannot_be_renewed() {
     let limit = Limit::concurrency(1, Duration::from_micros(100)).unwrap();
     let (mut state, at) = (State::EMPTY, |us| Timestamp::from_micros(START_US + us));
-    limit.charge(&mut state, at(0), 1, SlotId(1));
-    assert_eq!(limit.renew(&mut state, at(99), SlotId(1)), Some(at(199)));
-    assert_eq!(limit.renew(&mut state, at(199), SlotId(1)), None);
+    limit.charge(&mut state, at(0), 1, Ticket(1));
+    assert_eq!(limit.renew(&mut state, at(99), Ticket(1)), Some(at(199)));
+    assert_eq!(limit.renew(&mut state, at(199), Ticket(1)), None);
 }

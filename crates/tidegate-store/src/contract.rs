@@ -1,0 +1,171 @@
+//! The contract: what every store and every layer around one offers.
+
+use std::future::Future;
+
+use smallvec::SmallVec;
+use tidegate_core::{Outside, Plan, Ticket, Timestamp, Verdict};
+
+/// Decides plans, each in one atomic step, and remembers what they hold.
+///
+/// The way of a check is [`decide`](Store::decide). All others are short ways: they carry the charges that they were
+/// given, as a plan, and do not ask again which limits apply. Futures of an embedded store are ready at once.
+///
+/// What wraps a store is a store: a layer is a generic type that implements this trait around an inner one.
+pub trait Store: Send + Sync {
+    /// Charges every group of the plan that passes: the first if all of its charges pass, and each later one if, in
+    /// addition, the first did. A group that does not pass is charged nowhere.
+    fn decide(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<Answer, StoreError>> + Send;
+
+    /// What [`decide`](Store::decide) would answer, with nothing charged.
+    fn read(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<Answer, StoreError>> + Send;
+
+    /// Decides, and if the plan passes remembers it under its ticket until it is committed, cancelled, or ends.
+    fn reserve(
+        &self,
+        plan: &Plan,
+        hold: Hold,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<Answer, StoreError>> + Send;
+
+    /// Settles a reservation at what it really cost, one number per charge of its plan: less is given back, more is
+    /// charged as a debt past the limit. Slots are given back.
+    fn commit(
+        &self,
+        ticket: Ticket,
+        costs: &[u64],
+        now: Timestamp,
+    ) -> impl Future<Output = Result<Settlement, StoreError>> + Send;
+
+    /// Settles a reservation at nothing: everything is given back.
+    fn cancel(
+        &self,
+        ticket: Ticket,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<Settlement, StoreError>> + Send;
+
+    /// Gives back the slots that the plan holds; how many units they were.
+    fn release(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<u64, StoreError>> + Send;
+
+    /// Lets the slots that the plan holds last another term. When the first of them now ends; `None` if one of them had
+    /// ended before, so that the holder no longer counts everywhere and should stop.
+    fn renew(
+        &self,
+        plan: &Plan,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<Option<Timestamp>, StoreError>> + Send;
+
+    /// Gives the plan's costs back, as far as they still count.
+    fn refund(
+        &self,
+        plan: &Plan,
+        charged_at: Timestamp,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Forgets the counters that the plan names; how many there were.
+    fn reset(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<usize, StoreError>> + Send;
+}
+
+/// One verdict per charge, in the plan's order; in place for up to four.
+pub type Verdicts = SmallVec<[Verdict; 4]>;
+
+/// The store's word on a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// One per charge, in the plan's order.
+    pub verdicts: Verdicts,
+    /// The ticket that the plan was admitted under: its own, or the first one's if this is a replay.
+    pub ticket: Ticket,
+    /// Whether the plan's idempotency key was known, so that this is the earlier answer and nothing was charged.
+    pub replayed: bool,
+    /// A bit per charge that was paid.
+    paid: u64,
+    /// Whether the first group passed.
+    allowed: bool,
+}
+
+impl Answer {
+    /// An answer to that plan: its verdicts, and which charges were paid.
+    pub fn new(plan: &Plan, verdicts: Verdicts, paid: impl Fn(usize) -> bool) -> Self {
+        let bits = (0..plan.len()).filter(|index| paid(*index)).fold(0, |bits, index| bits | 1 << index);
+        let refused =
+            plan.charges().zip(&verdicts).any(|(charge, verdict)| charge.group == 0 && !verdict.allowed());
+        Self { verdicts, ticket: plan.ticket(), replayed: false, paid: bits, allowed: !refused }
+    }
+
+    /// The same answer given again.
+    #[must_use]
+    pub fn replay(mut self) -> Self {
+        self.replayed = true;
+        self
+    }
+
+    /// Whether the first group passed: the one that decides.
+    pub fn allowed(&self) -> bool {
+        self.allowed
+    }
+
+    /// Whether the charge at that place was paid.
+    pub fn paid(&self, index: usize) -> bool {
+        self.paid & (1 << index) != 0
+    }
+
+    /// How long an admitted request should be held back: the longest of its delays.
+    pub fn delay_us(&self) -> u64 {
+        self.verdicts.iter().map(Verdict::delay_us).max().unwrap_or(0)
+    }
+}
+
+/// How long a reservation lasts, and what becomes of it then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// From now until it ends by itself.
+    pub term_us: u64,
+    /// What happens to the units of a reservation that ends unsettled.
+    pub at_end: AtEnd,
+}
+
+/// What becomes of a reservation that nobody settled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AtEnd {
+    /// It stays spent: the work was probably done and its commit lost.
+    #[default]
+    Keep,
+    /// It is given back.
+    GiveBack,
+}
+
+/// What came of settling a reservation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Settlement {
+    /// Done; the counters as they now are, one verdict per charge. A debt is in the verdict.
+    Settled(Verdicts),
+    /// There is no such reservation: settled before, ended, or never made. Nothing was changed.
+    Gone,
+}
+
+/// The store could not decide. A refusal is not one of these.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// A calendar limit came with bounds that do not hold the instant: resolve it again.
+    #[error(transparent)]
+    Recalculate(#[from] Outside),
+    /// The same idempotency key came with other charges.
+    #[error("the idempotency key was used for a check with other charges; use a new key for each request")]
+    IdempotencyConflict,
+    /// The same ticket holds a reservation already.
+    #[error("the ticket holds a reservation already; use a new ticket for each reservation")]
+    TicketTaken,
+    /// A commit with a number of costs that is not the plan's number of charges.
+    #[error("the reservation has {charges} charges and {costs} costs were given; give one for each")]
+    CostCount {
+        /// What the reservation has.
+        charges: usize,
+        /// What was given.
+        costs: usize,
+    },
+    /// No room for another reservation.
+    #[error("the store holds as many reservations as it may; settle some, or raise its byte cap")]
+    Full,
+}

@@ -1,0 +1,78 @@
+use std::time::Duration;
+
+use tidegate_core::{Key, Limit, Verdict};
+
+use super::*;
+use crate::Reference;
+
+const NOW: Timestamp = Timestamp::from_micros(1_000_000);
+
+fn plan(limit: u64, cost: u64) -> Plan {
+    let mut plan = Plan::new();
+    let limit = Limit::sliding_log(limit, Duration::from_secs(60)).unwrap();
+    plan.charge(Key { home: &[b"k"], own: &[] }, limit, cost).unwrap();
+    plan
+}
+
+fn decided(plan: &Plan, answer: Answer) -> Event {
+    Event { now: NOW, plan: plan.clone(), what: What::Decided(answer) }
+}
+
+/// Ten honest decisions of a limit of three.
+fn history() -> Vec<Event> {
+    let (store, plan) = (Reference::new(), plan(3, 1));
+    (0..10).map(|_| decided(&plan, store.decide_now(&plan, NOW).unwrap())).collect()
+}
+
+/// The answer of a store with room for `limit`, to a plan that names another limit.
+fn answer_of_a_store_with(limit: u64, asked: &Plan) -> Answer {
+    let loose = plan(limit, asked.get(0).cost);
+    let answer = Reference::new().decide_now(&loose, NOW).unwrap();
+    Answer::new(asked, answer.verdicts.clone(), |index| answer.paid(index))
+}
+
+#[test]
+fn an_honest_history_passes_in_any_order() {
+    let mut events = history();
+    let checked = check(&events, Order::Sequence, Claims::default()).unwrap();
+    assert_eq!(checked, Checked { decisions: 10, admitted: 3 });
+    events.reverse();
+    assert_eq!(check(&events, Order::Instants, Claims::default()), Ok(checked));
+}
+
+#[test]
+fn one_admission_too_many_is_found() {
+    let mut events = history();
+    events[5] = decided(&plan(3, 1), answer_of_a_store_with(100, &plan(3, 1)));
+    let violation = check(&events, Order::Instants, Claims::default()).unwrap_err();
+    assert_eq!((violation.event, violation.breach), (5, Breach::Over { by: 1, limit: 3 }));
+    assert!(check(&events, Order::Instants, Claims { over: 1, early: 0 }).is_ok());
+}
+
+#[test]
+fn a_refusal_with_room_left_is_found() {
+    let refusal = history().pop().unwrap();
+    let violation = check(std::slice::from_ref(&refusal), Order::Instants, Claims::default()).unwrap_err();
+    assert_eq!(violation.breach, Breach::Early { left: 2, limit: 3 });
+    assert!(check(std::slice::from_ref(&refusal), Order::Instants, Claims { over: 0, early: 3 }).is_ok());
+    assert!(check(&[refusal], Order::Instants, Claims { over: 0, early: 2 }).is_err());
+}
+
+#[test]
+fn a_wrong_number_in_a_verdict_is_found() {
+    let mut events = history();
+    let What::Decided(answer) = &mut events[1].what else { unreachable!("it is a decision") };
+    answer.verdicts[0] = Verdict { remaining: 2, ..answer.verdicts[0] };
+    let violation = check(&events, Order::Sequence, Claims::default()).unwrap_err();
+    assert!(matches!(violation.breach, Breach::Different { .. }), "{violation}");
+    assert!(check(&events, Order::Instants, Claims::default()).is_ok());
+}
+
+#[test]
+fn a_group_that_is_half_paid_is_found() {
+    let plan = plan(3, 1);
+    let answer = Reference::new().decide_now(&plan, NOW).unwrap();
+    let unpaid = Answer::new(&plan, answer.verdicts, |_| false);
+    let violation = check(&[decided(&plan, unpaid)], Order::Sequence, Claims::default()).unwrap_err();
+    assert_eq!(violation.breach, Breach::NotWhole);
+}

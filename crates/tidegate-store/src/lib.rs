@@ -1,0 +1,34 @@
+//! Where counters live: the contract of a store, and the store that is obviously right.
+//!
+//! A [`Store`] takes a plan and an instant and answers with a verdict for each charge, having charged all of a group or
+//! nothing of it, in one atomic step. [`Reference`] does that with a mutex per shard of a map. It is the oracle for all
+//! other stores, and good enough to ship. The suite that it and every other store must pass is in [`conformance`]
+//! (feature `conformance`); [`history`] judges recorded decisions after the fact.
+//!
+//! ```
+//! use std::time::Duration;
+//! use tidegate_core::{Key, Limit, Plan, Timestamp};
+//! use tidegate_store::Reference;
+//!
+//! let store = Reference::new();
+//! let mut plan = Plan::new();
+//! plan.charge(Key { home: &[b"alice"], own: &[b"per-user"] }, Limit::sliding_window(2, Duration::from_secs(60))?, 1)?;
+//! plan.charge(Key { home: &[], own: &[b"everyone"] }, Limit::sliding_window(100, Duration::from_secs(60))?, 1)?;
+//!
+//! let now = Timestamp::from_micros(1_000_000);
+//! assert!(store.decide_now(&plan, now)?.allowed());
+//! assert!(store.decide_now(&plan, now)?.allowed());
+//! let refused = store.decide_now(&plan, now)?;
+//! assert!(!refused.allowed());
+//! assert_eq!(refused.verdicts[1].remaining, 98); // a refused check is charged nowhere
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#[cfg(feature = "conformance")]
+pub mod conformance;
+mod contract;
+pub mod history;
+pub mod reference;
+
+pub use contract::{Answer, AtEnd, Hold, Settlement, Store, StoreError, Verdicts};
+pub use reference::Reference;

@@ -1,0 +1,405 @@
+//! The reference store: maps behind mutexes, obviously right.
+//!
+//! A plan locks the shards of all its keys in ascending order, judges, charges and lets go. What is under the locks is
+//! exactly what core says; everything else here is finding, bounding and remembering.
+
+mod reservations;
+mod step;
+mod table;
+
+use std::future::{Future, ready};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use smallvec::SmallVec;
+use tidegate_core::{KeyRef, Outside, Plan, Refund, State, Ticket, Timestamp};
+
+use crate::contract::{Answer, AtEnd, Hold, Settlement, Store, StoreError};
+use reservations::{Reservation, Reservations};
+use step::{Seat, Step};
+use table::{Held, Table};
+
+/// How many shards there are: enough that two threads seldom meet, few enough that a byte cap divides sensibly.
+const SHARDS: usize = 64;
+
+/// The byte cap of [`Reference::new`].
+pub const DEFAULT_CAP_BYTES: usize = 256 << 20;
+
+/// The smallest byte cap: below it a shard could not hold one large plan.
+pub const MIN_CAP_BYTES: usize = 1 << 20;
+
+/// A store in memory: exact under threads, bounded in bytes, and simple enough to be the oracle for all others.
+///
+/// When its cap is reached, counters that have emptied make room first, then those that would empty soonest; what was
+/// lost is counted in [`Usage::evicted`]. Losing a counter means that its key starts afresh: at most one more burst, or
+/// one more window's amount, per loss.
+#[derive(Debug)]
+pub struct Reference {
+    hasher: RandomState,
+    shards: Box<[Mutex<Shard>]>,
+    reservations: Mutex<Reservations>,
+    /// When the next reservation ends; read without the lock, so that checks pay nothing while none is due.
+    next_end_us: AtomicU64,
+}
+
+/// What a [`Reference`] holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Counters.
+    pub counters: usize,
+    /// Admissions remembered under idempotency keys.
+    pub admissions: usize,
+    /// Open reservations.
+    pub reservations: usize,
+    /// Memory held, in bytes.
+    pub bytes: usize,
+    /// Counters and admissions that were dropped while they still counted, to keep the cap.
+    pub evicted: u64,
+}
+
+#[derive(Debug)]
+struct Shard {
+    counters: Table<State>,
+    admissions: Table<Admission>,
+}
+
+/// An admission remembered under an idempotency key.
+#[derive(Debug)]
+struct Admission {
+    fingerprint: u64,
+    until: Timestamp,
+    answer: Answer,
+}
+
+impl Held for State {
+    fn empty_at(&self) -> Timestamp {
+        self.empty_at()
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.heap_bytes()
+    }
+}
+
+impl Held for Admission {
+    fn empty_at(&self) -> Timestamp {
+        self.until
+    }
+
+    fn heap_bytes(&self) -> usize {
+        if self.answer.verdicts.spilled() {
+            self.answer.verdicts.capacity() * size_of::<tidegate_core::Verdict>()
+        } else {
+            0
+        }
+    }
+}
+
+impl Default for Reference {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Reference {
+    /// An empty store with a cap of [`DEFAULT_CAP_BYTES`].
+    pub fn new() -> Self {
+        Self::with_cap(DEFAULT_CAP_BYTES)
+    }
+
+    /// An empty store that holds at most about `cap_bytes`; at least [`MIN_CAP_BYTES`]. Three quarters are for counters,
+    /// an eighth each for idempotency keys and for reservations.
+    pub fn with_cap(cap_bytes: usize) -> Self {
+        let cap_bytes = cap_bytes.max(MIN_CAP_BYTES);
+        let shard = || {
+            Mutex::new(Shard {
+                counters: Table::with_cap(cap_bytes / SHARDS * 3 / 4),
+                admissions: Table::with_cap(cap_bytes / SHARDS / 8),
+            })
+        };
+        Self {
+            hasher: RandomState::new(),
+            shards: (0..SHARDS).map(|_| shard()).collect(),
+            reservations: Mutex::new(Reservations::with_cap(cap_bytes / 8)),
+            next_end_us: AtomicU64::new(u64::MAX),
+        }
+    }
+
+    /// What it holds at the moment.
+    pub fn usage(&self) -> Usage {
+        let mut usage = Usage::default();
+        for shard in &self.shards {
+            let shard = locked(shard);
+            usage.counters += shard.counters.len();
+            usage.admissions += shard.admissions.len();
+            usage.bytes += shard.counters.bytes() + shard.admissions.bytes();
+            usage.evicted += shard.counters.evicted() + shard.admissions.evicted();
+        }
+        let reservations = locked(&self.reservations);
+        usage.reservations = reservations.len();
+        usage.bytes += reservations.bytes();
+        usage
+    }
+
+    /// [`Store::decide`] without a future.
+    pub fn decide_now(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
+        self.give_back_what_ended(now);
+        self.decide_unless_known(plan, now, || Ok(()))
+    }
+
+    /// [`Store::read`] without a future.
+    pub fn read_now(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
+        covers(plan, now)?;
+        self.give_back_what_ended(now);
+        let mut step = self.begin(plan);
+        for index in 0..plan.len() {
+            step.judge(index, now);
+        }
+        Ok(Answer::new(plan, step.verdicts(now), |_| false))
+    }
+
+    /// [`Store::reserve`] without a future.
+    pub fn reserve_now(&self, plan: &Plan, hold: Hold, now: Timestamp) -> Result<Answer, StoreError> {
+        let mut reservations = self.reservations_at(now);
+        let answer = self.decide_unless_known(plan, now, || reservations.admit(plan))?;
+        if answer.allowed() && !answer.replayed {
+            let ends_at = now.plus_us(hold.term_us);
+            let paid = (0..plan.len()).filter(|index| answer.paid(*index)).collect();
+            reservations.insert(Reservation {
+                plan: plan.clone(),
+                paid,
+                made_at: now,
+                ends_at,
+                at_end: hold.at_end,
+            });
+            self.publish_next_end(&reservations);
+        }
+        Ok(answer)
+    }
+
+    /// [`Store::commit`] without a future.
+    pub fn commit_now(
+        &self,
+        ticket: Ticket,
+        costs: &[u64],
+        now: Timestamp,
+    ) -> Result<Settlement, StoreError> {
+        let mut reservations = self.reservations_at(now);
+        match reservations.get(ticket).map(|reservation| reservation.plan.len()) {
+            Some(charges) if charges != costs.len() => {
+                Err(StoreError::CostCount { charges, costs: costs.len() })
+            }
+            _ => Ok(self.settle(&mut reservations, ticket, now, |index| costs[index])),
+        }
+    }
+
+    /// [`Store::cancel`] without a future.
+    pub fn cancel_now(&self, ticket: Ticket, now: Timestamp) -> Settlement {
+        let mut reservations = self.reservations_at(now);
+        self.settle(&mut reservations, ticket, now, |_| 0)
+    }
+
+    /// [`Store::release`] without a future.
+    pub fn release_now(&self, plan: &Plan, now: Timestamp) -> u64 {
+        let mut step = self.begin(plan);
+        (0..plan.len()).map(|index| step.release(index, now)).sum()
+    }
+
+    /// [`Store::renew`] without a future.
+    pub fn renew_now(&self, plan: &Plan, now: Timestamp) -> Option<Timestamp> {
+        self.begin(plan).renew(now)
+    }
+
+    /// [`Store::refund`] without a future.
+    pub fn refund_now(&self, plan: &Plan, charged_at: Timestamp, now: Timestamp) -> Result<(), StoreError> {
+        covers(plan, now)?;
+        let mut step = self.begin(plan);
+        for (index, charge) in plan.charges().enumerate() {
+            step.refund(index, now, Refund { units: charge.cost, charged_at });
+        }
+        Ok(())
+    }
+
+    /// [`Store::reset`] without a future.
+    pub fn reset_now(&self, plan: &Plan) -> usize {
+        let mut step = self.begin(plan);
+        (0..plan.len()).filter(|index| step.forget(*index)).count()
+    }
+
+    /// One atomic step: every shard of the plan is locked while this runs. `may` has a last word before a plan that is
+    /// not a replay is judged.
+    fn decide_unless_known(
+        &self,
+        plan: &Plan,
+        now: Timestamp,
+        may: impl FnOnce() -> Result<(), StoreError>,
+    ) -> Result<Answer, StoreError> {
+        covers(plan, now)?;
+        let mut step = self.begin(plan);
+        if let Some(answer) = step.replay(now)? {
+            return Ok(answer);
+        }
+        may()?;
+        step.make_room(now);
+        let mut first_passed = true;
+        for group in step.groups() {
+            let passes = group.clone().map(|index| step.judge(index, now)).fold(true, |all, one| all & one);
+            if group.start == 0 {
+                first_passed = passes;
+            }
+            if passes && first_passed {
+                group.for_each(|index| step.pay(index, now));
+            }
+        }
+        let answer = Answer::new(plan, step.verdicts(now), |index| step.seats[index].paid);
+        step.remember(&answer, now);
+        step.keep_the_cap(now);
+        Ok(answer)
+    }
+
+    /// Finds and locks everything that the plan touches, in ascending order, so that no two plans wait for each other.
+    fn begin<'a>(&'a self, plan: &'a Plan) -> Step<'a> {
+        let seats: SmallVec<[Seat; 4]> =
+            plan.charges().map(|charge| Seat::new(self.hash(charge.key))).collect();
+        let name = plan.idempotency().map(|idempotency| self.hash(idempotency.key.as_ref()));
+        let mut wanted: SmallVec<[usize; 8]> =
+            seats.iter().map(|seat| seat.hash).chain(name).map(shard_of).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let shards = wanted.iter().map(|shard| (*shard, locked(&self.shards[*shard]))).collect();
+        let mut step = Step { plan, seats, name, shards, hasher: &self.hasher };
+        step.take_seats();
+        step
+    }
+
+    fn hash(&self, key: KeyRef<'_>) -> u64 {
+        self.hasher.hash_one(key.bytes())
+    }
+
+    /// The reservations, after those that have ended are dealt with. Always locked before any shard.
+    fn reservations_at(&self, now: Timestamp) -> MutexGuard<'_, Reservations> {
+        let mut reservations = locked(&self.reservations);
+        while let Some(ended) = reservations.pop_ended(now) {
+            if ended.at_end == AtEnd::GiveBack {
+                self.give_back(&ended, now);
+            }
+        }
+        self.publish_next_end(&reservations);
+        reservations
+    }
+
+    /// Before any decision: a check at an instant sees everything that was due back by then.
+    fn give_back_what_ended(&self, now: Timestamp) {
+        if self.next_end_us.load(Ordering::Acquire) <= now.as_micros() {
+            drop(self.reservations_at(now));
+        }
+    }
+
+    /// Published only after what ended was given back, while the lock is held.
+    fn publish_next_end(&self, reservations: &Reservations) {
+        let next_end = reservations.next_end().map_or(u64::MAX, Timestamp::as_micros);
+        self.next_end_us.store(next_end, Ordering::Release);
+    }
+
+    fn give_back(&self, ended: &Reservation, now: Timestamp) {
+        let mut step = self.begin(&ended.plan);
+        for index in &ended.paid {
+            let units = ended.plan.get(*index).cost;
+            step.refund(*index, now, Refund { units, charged_at: ended.made_at });
+        }
+    }
+
+    fn settle(
+        &self,
+        reservations: &mut Reservations,
+        ticket: Ticket,
+        now: Timestamp,
+        cost: impl Fn(usize) -> u64,
+    ) -> Settlement {
+        let Some(reservation) = reservations.remove(ticket) else { return Settlement::Gone };
+        self.publish_next_end(reservations);
+        let mut step = self.begin(&reservation.plan);
+        for index in &reservation.paid {
+            step.adjust(*index, now, cost(*index), reservation.made_at);
+        }
+        let verdicts = step.verdicts(now);
+        step.keep_the_cap(now);
+        Settlement::Settled(verdicts)
+    }
+}
+
+/// Reads past a panic in another thread: every write under a lock is complete on its own.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The top bits choose the shard; the table inside it uses the lower ones.
+const fn shard_of(hash: u64) -> usize {
+    (hash >> 58) as usize
+}
+
+fn covers(plan: &Plan, now: Timestamp) -> Result<(), Outside> {
+    if plan.charges().all(|charge| charge.limit.covers(now)) { Ok(()) } else { Err(Outside) }
+}
+
+impl Store for Reference {
+    fn decide(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<Answer, StoreError>> + Send {
+        ready(self.decide_now(plan, now))
+    }
+
+    fn read(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<Answer, StoreError>> + Send {
+        ready(self.read_now(plan, now))
+    }
+
+    fn reserve(
+        &self,
+        plan: &Plan,
+        hold: Hold,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<Answer, StoreError>> + Send {
+        ready(self.reserve_now(plan, hold, now))
+    }
+
+    fn commit(
+        &self,
+        ticket: Ticket,
+        costs: &[u64],
+        now: Timestamp,
+    ) -> impl Future<Output = Result<Settlement, StoreError>> + Send {
+        ready(self.commit_now(ticket, costs, now))
+    }
+
+    fn cancel(
+        &self,
+        ticket: Ticket,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<Settlement, StoreError>> + Send {
+        ready(Ok(self.cancel_now(ticket, now)))
+    }
+
+    fn release(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<u64, StoreError>> + Send {
+        ready(Ok(self.release_now(plan, now)))
+    }
+
+    fn renew(
+        &self,
+        plan: &Plan,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<Option<Timestamp>, StoreError>> + Send {
+        ready(Ok(self.renew_now(plan, now)))
+    }
+
+    fn refund(
+        &self,
+        plan: &Plan,
+        charged_at: Timestamp,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        ready(self.refund_now(plan, charged_at, now))
+    }
+
+    fn reset(&self, plan: &Plan, _: Timestamp) -> impl Future<Output = Result<usize, StoreError>> + Send {
+        ready(Ok(self.reset_now(plan)))
+    }
+}

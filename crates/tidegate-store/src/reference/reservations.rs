@@ -1,0 +1,92 @@
+//! Reservations by ticket and by end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tidegate_core::{Plan, Ticket, Timestamp};
+
+use crate::contract::{AtEnd, StoreError};
+
+/// A plan that was paid and waits for its real costs.
+#[derive(Debug)]
+pub(super) struct Reservation {
+    pub(super) plan: Plan,
+    /// Which of its charges were paid.
+    pub(super) paid: Vec<usize>,
+    pub(super) made_at: Timestamp,
+    pub(super) ends_at: Timestamp,
+    pub(super) at_end: AtEnd,
+}
+
+/// All that are open, within a byte cap.
+#[derive(Debug)]
+pub(super) struct Reservations {
+    by_ticket: BTreeMap<Ticket, Reservation>,
+    by_end: BTreeSet<(Timestamp, Ticket)>,
+    bytes: usize,
+    cap_bytes: usize,
+}
+
+impl Reservation {
+    fn bytes(&self) -> usize {
+        bytes_of(&self.plan)
+    }
+}
+
+impl Reservations {
+    pub(super) fn with_cap(cap_bytes: usize) -> Self {
+        Self { by_ticket: BTreeMap::new(), by_end: BTreeSet::new(), bytes: 0, cap_bytes }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.by_ticket.len()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether the plan may become a reservation. Asked before it is charged.
+    pub(super) fn admit(&self, plan: &Plan) -> Result<(), StoreError> {
+        if self.by_ticket.contains_key(&plan.ticket()) {
+            return Err(StoreError::TicketTaken);
+        }
+        if self.bytes + bytes_of(plan) > self.cap_bytes {
+            return Err(StoreError::Full);
+        }
+        Ok(())
+    }
+
+    pub(super) fn insert(&mut self, reservation: Reservation) {
+        let ticket = reservation.plan.ticket();
+        self.bytes += reservation.bytes();
+        self.by_end.insert((reservation.ends_at, ticket));
+        self.by_ticket.insert(ticket, reservation);
+    }
+
+    pub(super) fn get(&self, ticket: Ticket) -> Option<&Reservation> {
+        self.by_ticket.get(&ticket)
+    }
+
+    pub(super) fn remove(&mut self, ticket: Ticket) -> Option<Reservation> {
+        let reservation = self.by_ticket.remove(&ticket)?;
+        self.by_end.remove(&(reservation.ends_at, ticket));
+        self.bytes -= reservation.bytes();
+        Some(reservation)
+    }
+
+    /// The next that has ended.
+    pub(super) fn pop_ended(&mut self, now: Timestamp) -> Option<Reservation> {
+        let &(ends_at, ticket) = self.by_end.first()?;
+        if ends_at > now { None } else { self.remove(ticket) }
+    }
+
+    pub(super) fn next_end(&self) -> Option<Timestamp> {
+        self.by_end.first().map(|(ends_at, _)| *ends_at)
+    }
+}
+
+/// The plan itself, with its keys, and its places in both maps.
+fn bytes_of(plan: &Plan) -> usize {
+    let keys: usize = plan.charges().map(|charge| charge.key.bytes().len()).sum();
+    size_of::<Reservation>() + 2 * keys + plan.len() * 128 + 128
+}
