@@ -1,1 +1,34 @@
 //! Protocols: how a verdict is told to the outside, and what of the outside is to be trusted.
+//!
+//! On the way in, [`client_ip`] says who sent a request that came through proxies. On the way out, [`headers`] tells
+//! the client where it stands with each limit, and [`problem`] writes the body of a refusal. Nothing here waits,
+//! counts or reads a clock: bytes come in, bytes go out.
+//!
+//! ```
+//! use http::HeaderMap;
+//! use tidegate_core::{Limit, State, Timestamp};
+//! use tidegate_wire::{Kind, Problem, Report, Settings, headers};
+//!
+//! let limit = Limit::sliding_window(1, std::time::Duration::from_secs(60))?;
+//! let (mut state, now) = (State::EMPTY, Timestamp::from_micros(1_700_000_040_000_000));
+//! limit.step(&mut state, now, 1)?;
+//! let verdict = limit.step(&mut state, now, 1)?;
+//! let reports = [Report { name: "per-user", limit: &limit, verdict: &verdict }];
+//!
+//! let mut answer = HeaderMap::new();
+//! headers::write(&mut answer, &reports, now, &Settings::default());
+//! assert_eq!(answer["ratelimit-policy"], r#""per-user";q=1;w=60"#);
+//! assert!(answer.contains_key("retry-after"));
+//!
+//! let problem = Problem::from_reports(Kind::QuotaExceeded, &reports);
+//! assert_eq!(problem.status(), 429);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod client_ip;
+pub mod headers;
+pub mod problem;
+
+pub use client_ip::{Prefixes, Source, Trusted, TrustedError};
+pub use headers::{Ietf, Legacy, Report, Settings};
+pub use problem::{Kind, Problem};
