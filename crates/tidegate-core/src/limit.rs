@@ -43,24 +43,24 @@ pub struct Limit {
     pub(crate) kind: Kind,
 }
 
-/// The algorithms by the names that rules give them.
+/// The algorithms by the names that rules give them. Their numbers are part of stored keys and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Algorithm {
     /// A rate with a burst, written as such.
-    Gcra,
+    Gcra = 1,
     /// The same meter, written as a capacity and a refill rate.
-    TokenBucket,
+    TokenBucket = 2,
     /// The same meter, written as a capacity and a leak rate; it can shape instead of refusing.
-    LeakyBucket,
+    LeakyBucket = 3,
     /// A count that starts anew with each window.
-    FixedWindow,
+    FixedWindow = 4,
     /// A count weighted over the window that ends now.
-    SlidingWindow,
+    SlidingWindow = 5,
     /// The time stamps of the admissions in the window that ends now.
-    SlidingLog,
+    SlidingLog = 6,
     /// How many are inside at once.
-    Concurrency,
+    Concurrency = 7,
 }
 
 /// The same by the arithmetic behind them.
@@ -249,6 +249,27 @@ impl Limit {
             Kind::Concurrency(slots) => Some(slots.term_us()),
             _ => None,
         }
+    }
+
+    /// Whether it has calendar bounds, which hold for a while only.
+    pub const fn is_calendar(&self) -> bool {
+        matches!(&self.kind, Kind::FixedWindow(window) if window.is_calendar())
+    }
+
+    /// What makes this the same limit after its numbers have changed: the algorithm and, for those that count in
+    /// windows, the kind and length of the window. A limit with another identity starts afresh, under a key of its own.
+    pub fn identity(&self) -> [u8; 10] {
+        let (form, window_us) = match &self.kind {
+            Kind::Meter(_) | Kind::Concurrency(_) => (0, 0),
+            Kind::FixedWindow(window) => window.identity(),
+            Kind::SlidingWindow(window) => (window.parts(), window.window_us()),
+            Kind::SlidingLog(log) => (0, log.window_us()),
+        };
+        let mut identity = [0; 10];
+        identity[0] = self.algorithm as u8;
+        identity[1] = form;
+        identity[2..].copy_from_slice(&window_us.to_be_bytes());
+        identity
     }
 
     /// Whether the limit can be applied at that instant: always, unless it has calendar bounds that lie elsewhere.

@@ -83,6 +83,19 @@ impl FixedWindow {
         }
     }
 
+    pub(crate) const fn is_calendar(&self) -> bool {
+        matches!(self.span, Span::Calendar(_))
+    }
+
+    /// The kind of window, and its length. A calendar's windows differ in length and are told apart by their starts.
+    pub(crate) const fn identity(&self) -> (u8, u64) {
+        match self.span {
+            Span::Aligned { length_us } => (0, length_us),
+            Span::FirstHit { length_us } => (1, length_us),
+            Span::Calendar(_) => (2, 0),
+        }
+    }
+
     pub(crate) fn covers(&self, now: Timestamp) -> bool {
         match self.span {
             Span::Calendar(bounds) => bounds.start <= now && now < bounds.next_end,

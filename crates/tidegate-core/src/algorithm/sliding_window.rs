@@ -20,7 +20,7 @@ use crate::verdict::{Outcome, Retry, Standing};
 pub(crate) struct SlidingWindow {
     amount: u64,
     part_us: u64,
-    parts: u32,
+    parts: u8,
 }
 
 /// Counts of the part that began at `start_us` and of the ones before it, newest first: one more than there are parts,
@@ -75,11 +75,16 @@ impl SlidingWindow {
                 nearest: nearest_parts(window_us, parts),
             });
         }
-        Ok(Self { amount, part_us: window_us / u64::from(parts), parts })
+        let part_us = window_us / u64::from(parts);
+        Ok(Self { amount, part_us, parts: u8::try_from(parts).expect("MAX_PARTS is below 256") })
     }
 
     pub(crate) const fn amount(&self) -> u64 {
         self.amount
+    }
+
+    pub(crate) const fn parts(&self) -> u8 {
+        self.parts
     }
 
     pub(crate) const fn window_us(&self) -> u64 {
@@ -123,17 +128,17 @@ impl SlidingWindow {
         }
     }
 
-    fn parts(&self) -> usize {
-        self.parts as usize
+    fn count(&self) -> usize {
+        usize::from(self.parts)
     }
 
     fn fresh(&self) -> PartsState {
-        PartsState { start_us: 0, empty_at_us: 0, counts: SmallVec::from_elem(0, self.parts() + 1) }
+        PartsState { start_us: 0, empty_at_us: 0, counts: SmallVec::from_elem(0, self.count() + 1) }
     }
 
     /// Whether the state is of this window, and not from a clock that has since been set back far.
     fn reads(&self, state: &PartsState, now: Timestamp) -> bool {
-        state.counts.len() == self.parts() + 1
+        state.counts.len() == self.count() + 1
             && state.start_us.is_multiple_of(self.part_us)
             && !Timestamp::from_micros(state.start_us).is_void_at(now)
     }
@@ -151,16 +156,16 @@ impl SlidingWindow {
     /// The estimate: every part that lies wholly in the window, and the oldest by its share, rounded up.
     fn used(&self, view: View<'_>) -> u64 {
         let left_us = self.part_us - (view.now_us - view.start_us);
-        let oldest = view.count(self.parts());
-        view.sum(0..self.parts()) + scaled_up(oldest, left_us, self.part_us)
+        let oldest = view.count(self.count());
+        view.sum(0..self.count()) + scaled_up(oldest, left_us, self.part_us)
     }
 
     /// The first instant at which `cost` fits. Each step ahead, one more part has left and the next one fades.
     fn passes_at_us(&self, view: View<'_>, cost: u64) -> u64 {
-        for gone in 0..=self.parts() {
-            let full = view.sum(0..self.parts() - gone);
+        for gone in 0..=self.count() {
+            let full = view.sum(0..self.count() - gone);
             let Some(room) = self.amount.checked_sub(full + cost) else { continue };
-            let fading = view.count(self.parts() - gone).max(1);
+            let fading = view.count(self.count() - gone).max(1);
             let faded_us = self.part_us.saturating_sub(scaled_down(room, self.part_us, fading));
             return view.start_us.saturating_add(gone as u64 * self.part_us).saturating_add(faded_us);
         }
@@ -169,8 +174,8 @@ impl SlidingWindow {
 
     /// When the newest part that counts anything has left the window.
     fn empty_at_us(&self, view: View<'_>) -> u64 {
-        match (0..=self.parts()).find(|age| view.count(*age) > 0) {
-            Some(age) => view.start_us.saturating_add((self.parts() + 1 - age) as u64 * self.part_us),
+        match (0..=self.count()).find(|age| view.count(*age) > 0) {
+            Some(age) => view.start_us.saturating_add((self.count() + 1 - age) as u64 * self.part_us),
             None => view.now_us,
         }
     }

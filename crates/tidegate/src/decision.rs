@@ -1,0 +1,97 @@
+//! Our word to the caller.
+
+use std::time::Duration;
+
+use tidegate_core::Verdict;
+use tidegate_store::Answer;
+
+use crate::rule::{Rule, Rules};
+
+/// May the request pass, and what is left of the limits that it met?
+#[derive(Clone, Debug)]
+#[must_use = "a decision that nobody reads limits nothing"]
+pub struct Decision<'a> {
+    rules: Rules<'a>,
+    answer: Answer,
+}
+
+/// What came of asking for something that has to be held: a slot, a reservation.
+#[derive(Debug)]
+#[must_use = "what was admitted is held only as long as this lives"]
+#[expect(clippy::large_enum_variant, reason = "neither is kept for long, and a refusal should not cost an allocation")]
+pub enum Admission<'a, T> {
+    /// Here it is.
+    Admitted(T),
+    /// Not now; the decision says why, and when to come back.
+    Refused(Decision<'a>),
+}
+
+impl<'a> Decision<'a> {
+    pub(crate) fn new(rules: Rules<'a>, answer: Answer) -> Self {
+        Self { rules, answer }
+    }
+
+    /// Whether the request may pass (after [`delay`](Decision::delay), if there is one).
+    pub fn allowed(&self) -> bool {
+        self.answer.allowed()
+    }
+
+    /// Each rule with the verdict on it, in the order in which they were asked.
+    pub fn verdicts(&self) -> impl ExactSizeIterator<Item = (&'a Rule, &Verdict)> {
+        self.rules.iter().copied().zip(&self.answer.verdicts)
+    }
+
+    /// The names of the rules that refused.
+    pub fn denied_by(&self) -> impl Iterator<Item = &'a str> {
+        self.verdicts().filter(|(_, verdict)| !verdict.allowed()).map(|(rule, _)| rule.name())
+    }
+
+    /// What is left of the limit that is nearest to its end.
+    pub fn remaining(&self) -> u64 {
+        self.answer.verdicts.iter().map(|verdict| verdict.remaining).min().unwrap_or(u64::MAX)
+    }
+
+    /// When the same request is worth repeating: as soon as every limit that refused it may admit it. `None` if it was
+    /// allowed, or if it can never pass because it costs more than a whole limit.
+    pub fn retry_after(&self) -> Option<Duration> {
+        let refused = || self.answer.verdicts.iter().filter(|verdict| !verdict.allowed());
+        if refused().any(|verdict| verdict.retry_after_us().is_none()) {
+            return None;
+        }
+        refused().filter_map(Verdict::retry_after_us).max().map(Duration::from_micros)
+    }
+
+    /// Whether the request costs more than a whole limit, so that no waiting helps.
+    pub fn can_never_pass(&self) -> bool {
+        self.answer.verdicts.iter().any(|verdict| !verdict.allowed() && verdict.retry_after_us().is_none())
+    }
+
+    /// When every limit is whole again if nothing else is charged.
+    pub fn reset_after(&self) -> Duration {
+        let longest_us = self.answer.verdicts.iter().map(|verdict| verdict.reset_after_us).max();
+        Duration::from_micros(longest_us.unwrap_or(0))
+    }
+
+    /// How long to hold the request back before it passes, if a rule shapes; zero otherwise.
+    pub fn delay(&self) -> Duration {
+        Duration::from_micros(self.answer.delay_us())
+    }
+}
+
+impl<'a, T> Admission<'a, T> {
+    /// What was asked for, or `None` if it was refused.
+    pub fn admitted(self) -> Option<T> {
+        match self {
+            Self::Admitted(held) => Some(held),
+            Self::Refused(_) => None,
+        }
+    }
+
+    /// The refusal, if it is one.
+    pub fn refused(self) -> Option<Decision<'a>> {
+        match self {
+            Self::Admitted(_) => None,
+            Self::Refused(decision) => Some(decision),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The limiter: a store, a clock, and the few questions that one asks of them.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tidegate_core::{Plan, Ticket};
+use tidegate_store::reference::{DEFAULT_CAP_BYTES, Usage};
+use tidegate_store::{Hold, Reference};
+
+use crate::clock::{Clock, SystemClock};
+use crate::decision::{Admission, Decision};
+use crate::guard::Guard;
+use crate::reservation::Reservation;
+use crate::rule::{Ask, Rule, plan_of};
+use crate::{Error, rule::Rules};
+
+/// Decides, in memory, for all threads of a process. Clones share their counters.
+#[derive(Debug)]
+pub struct Limiter<C = SystemClock> {
+    pub(crate) inner: Arc<Inner<C>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner<C> {
+    pub(crate) store: Reference,
+    pub(crate) clock: C,
+    tickets: Tickets,
+}
+
+/// Tickets that no other limiter gives out: a random half and a counted one.
+#[derive(Debug)]
+struct Tickets {
+    secret: u64,
+    next: AtomicU64,
+}
+
+impl Limiter {
+    /// A limiter on the system's clock that holds at most 256 MiB of counters.
+    pub fn new() -> Self {
+        Self::with_clock(SystemClock::new())
+    }
+}
+
+impl Default for Limiter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<C> Clone for Limiter<C> {
+    fn clone(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner) }
+    }
+}
+
+impl<C: Clock> Limiter<C> {
+    /// A limiter on that clock.
+    pub fn with_clock(clock: C) -> Self {
+        Self::with_clock_and_cap(clock, DEFAULT_CAP_BYTES)
+    }
+
+    /// A limiter on that clock that holds at most so many bytes of counters (at least 1 MiB). When it is full, counters
+    /// that are empty again make room first, then those that will be soonest; see [`Limiter::usage`].
+    pub fn with_clock_and_cap(clock: C, cap_bytes: usize) -> Self {
+        let tickets = Tickets { secret: RandomState::new().hash_one("ticket"), next: AtomicU64::new(0) };
+        Self { inner: Arc::new(Inner { store: Reference::with_cap(cap_bytes), clock, tickets }) }
+    }
+
+    /// May one more request with that key pass under the rule?
+    pub fn check<'a>(
+        &self,
+        rule: &'a Rule,
+        key: &(impl AsRef<[u8]> + ?Sized),
+    ) -> Result<Decision<'a>, Error> {
+        let ask = rule.on(key);
+        let (plan, _) = plan_of(&[ask])?;
+        self.decide(&plan, std::iter::once(rule).collect())
+    }
+
+    /// May a request pass that meets all of these at once? It is charged to all of them or to none.
+    pub fn check_all<'a>(&self, asks: &[Ask<'a>]) -> Result<Decision<'a>, Error> {
+        let (plan, rules) = plan_of(asks)?;
+        self.decide(&plan, rules)
+    }
+
+    /// What is left for that key, with nothing charged.
+    pub fn peek<'a>(&self, rule: &'a Rule, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<Decision<'a>, Error> {
+        let ask = rule.on(key).cost(0);
+        let (plan, _) = plan_of(&[ask])?;
+        let answer = self.inner.store.read_now(&plan, self.inner.clock.now())?;
+        Ok(Decision::new(std::iter::once(rule).collect(), answer))
+    }
+
+    /// Takes a slot of every concurrency limit among these, and charges the others. The guard gives the slots back when it
+    /// is dropped; what was charged to the others stays.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tidegate::{Limit, Limiter, Rule};
+    ///
+    /// let limiter = Limiter::new();
+    /// let room = Rule::new("room", Limit::concurrency(1, Duration::from_secs(30))?)?;
+    /// let guard = limiter.enter(&[room.on("alice")])?.admitted().expect("the room is empty");
+    /// assert!(limiter.enter(&[room.on("alice")])?.refused().is_some());
+    /// drop(guard);
+    /// assert!(limiter.enter(&[room.on("alice")])?.admitted().is_some());
+    /// # Ok::<(), tidegate::Error>(())
+    /// ```
+    pub fn enter<'a>(&self, asks: &[Ask<'a>]) -> Result<Admission<'a, Guard<C>>, Error> {
+        let (mut plan, rules) = plan_of(asks)?;
+        plan.set_ticket(self.inner.tickets.next());
+        let answer = self.inner.store.decide_now(&plan, self.inner.clock.now())?;
+        if answer.allowed() {
+            let delay_us = answer.delay_us();
+            return Ok(Admission::Admitted(Guard::new(self.clone(), plan, delay_us)));
+        }
+        Ok(Admission::Refused(Decision::new(rules, answer)))
+    }
+
+    /// Charges an estimate now; [`Reservation::commit`] replaces it by the truth.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tidegate::{AtEnd, Hold, Limit, Limiter, Rule};
+    ///
+    /// let limiter = Limiter::new();
+    /// let tokens = Rule::new("tokens", Limit::sliding_window(10_000, Duration::from_secs(60))?)?;
+    /// let hold = Hold { term_us: 30_000_000, at_end: AtEnd::Keep };
+    /// let reservation = limiter.reserve(&[tokens.on("alice").cost(4_000)], hold)?.admitted().expect("there is room");
+    /// reservation.commit(1_250)?;
+    /// assert_eq!(limiter.peek(&tokens, "alice")?.remaining(), 8_750);
+    /// # Ok::<(), tidegate::Error>(())
+    /// ```
+    pub fn reserve<'a>(&self, asks: &[Ask<'a>], hold: Hold) -> Result<Admission<'a, Reservation<C>>, Error> {
+        let (mut plan, rules) = plan_of(asks)?;
+        let ticket = self.inner.tickets.next();
+        plan.set_ticket(ticket);
+        let answer = self.inner.store.reserve_now(&plan, hold, self.inner.clock.now())?;
+        if answer.allowed() {
+            return Ok(Admission::Admitted(Reservation::new(self.clone(), ticket, plan.len())));
+        }
+        Ok(Admission::Refused(Decision::new(rules, answer)))
+    }
+
+    /// Gives back what these asks cost, as far as it still counts.
+    pub fn refund(&self, asks: &[Ask<'_>]) -> Result<(), Error> {
+        let (plan, _) = plan_of(asks)?;
+        let now = self.inner.clock.now();
+        Ok(self.inner.store.refund_now(&plan, now, now)?)
+    }
+
+    /// Forgets what was counted for that key under the rule; whether there was anything.
+    pub fn reset(&self, rule: &Rule, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<bool, Error> {
+        let (plan, _) = plan_of(&[rule.on(key)])?;
+        Ok(self.inner.store.reset_now(&plan) > 0)
+    }
+
+    /// How much the limiter holds, and how many counters it had to drop to stay within its bytes.
+    pub fn usage(&self) -> Usage {
+        self.inner.store.usage()
+    }
+
+    /// The present instant on the limiter's clock.
+    pub fn now(&self) -> tidegate_core::Timestamp {
+        self.inner.clock.now()
+    }
+
+    fn decide<'a>(&self, plan: &Plan, rules: Rules<'a>) -> Result<Decision<'a>, Error> {
+        if let Some(rule) = rules.iter().find(|rule| rule.limit().term_us().is_some()) {
+            return Err(Error::NeedsGuard { rule: rule.name().to_owned() });
+        }
+        let answer = self.inner.store.decide_now(plan, self.inner.clock.now())?;
+        Ok(Decision::new(rules, answer))
+    }
+}
+
+impl Tickets {
+    fn next(&self) -> Ticket {
+        let counted = self.next.fetch_add(1, Ordering::Relaxed);
+        Ticket(u128::from(self.secret) << 64 | u128::from(counted))
+    }
+}
