@@ -1,10 +1,8 @@
 //! The suite that every store, and every stack of layers around one, must pass.
 //!
-//! ```
+//! ```no_run
 //! use tidegate_store::{Reference, conformance, history::Claims};
-//! # if cfg!(never) {
 //! conformance::run(Reference::new, Claims::default());
-//! # }
 //! ```
 //!
 //! Each case gets a store of its own. The claims are the store's word on how far it may stray from core; only a store that

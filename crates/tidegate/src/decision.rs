@@ -18,12 +18,9 @@ pub struct Decision<'a> {
 /// What came of asking for something that has to be held: a slot, a reservation.
 #[derive(Debug)]
 #[must_use = "what was admitted is held only as long as this lives"]
-#[expect(clippy::large_enum_variant, reason = "neither is kept for long, and a refusal should not cost an allocation")]
-pub enum Admission<'a, T> {
-    /// Here it is.
-    Admitted(T),
-    /// Not now; the decision says why, and when to come back.
-    Refused(Decision<'a>),
+pub struct Admission<'a, T> {
+    decision: Decision<'a>,
+    held: Option<T>,
 }
 
 impl<'a> Decision<'a> {
@@ -79,19 +76,30 @@ impl<'a> Decision<'a> {
 }
 
 impl<'a, T> Admission<'a, T> {
-    /// What was asked for, or `None` if it was refused.
-    pub fn admitted(self) -> Option<T> {
-        match self {
-            Self::Admitted(held) => Some(held),
-            Self::Refused(_) => None,
-        }
+    pub(crate) fn new(decision: Decision<'a>, held: Option<T>) -> Self {
+        Self { decision, held }
     }
 
-    /// The refusal, if it is one.
-    pub fn refused(self) -> Option<Decision<'a>> {
-        match self {
-            Self::Admitted(_) => None,
-            Self::Refused(decision) => Some(decision),
-        }
+    /// The decision, whether it was a yes or a no.
+    pub fn decision(&self) -> &Decision<'a> {
+        &self.decision
+    }
+
+    /// What was asked for, or `None` if it was refused.
+    pub fn admitted(self) -> Option<T> {
+        self.held
+    }
+
+    /// What was asked for, or the decision that refused it.
+    #[expect(
+        clippy::result_large_err,
+        reason = "a refusal is the hot path of an attack and should not allocate"
+    )]
+    pub fn into_result(self) -> Result<T, Decision<'a>> {
+        self.held.ok_or(self.decision)
+    }
+
+    pub(crate) fn into_parts(self) -> (Decision<'a>, Option<T>) {
+        (self.decision, self.held)
     }
 }

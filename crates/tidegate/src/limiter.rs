@@ -102,7 +102,8 @@ impl<C: Clock> Limiter<C> {
     /// let limiter = Limiter::new();
     /// let room = Rule::new("room", Limit::concurrency(1, Duration::from_secs(30))?)?;
     /// let guard = limiter.enter(&[room.on("alice")])?.admitted().expect("the room is empty");
-    /// assert!(limiter.enter(&[room.on("alice")])?.refused().is_some());
+    /// let refusal = limiter.enter(&[room.on("alice")])?.into_result().unwrap_err();
+    /// assert_eq!(refusal.denied_by().next(), Some("room"));
     /// drop(guard);
     /// assert!(limiter.enter(&[room.on("alice")])?.admitted().is_some());
     /// # Ok::<(), tidegate::Error>(())
@@ -111,11 +112,8 @@ impl<C: Clock> Limiter<C> {
         let (mut plan, rules) = plan_of(asks)?;
         plan.set_ticket(self.inner.tickets.next());
         let answer = self.inner.store.decide_now(&plan, self.inner.clock.now())?;
-        if answer.allowed() {
-            let delay_us = answer.delay_us();
-            return Ok(Admission::Admitted(Guard::new(self.clone(), plan, delay_us)));
-        }
-        Ok(Admission::Refused(Decision::new(rules, answer)))
+        let guard = answer.allowed().then(|| Guard::new(self.clone(), plan));
+        Ok(Admission::new(Decision::new(rules, answer), guard))
     }
 
     /// Charges an estimate now; [`Reservation::commit`] replaces it by the truth.
@@ -137,10 +135,8 @@ impl<C: Clock> Limiter<C> {
         let ticket = self.inner.tickets.next();
         plan.set_ticket(ticket);
         let answer = self.inner.store.reserve_now(&plan, hold, self.inner.clock.now())?;
-        if answer.allowed() {
-            return Ok(Admission::Admitted(Reservation::new(self.clone(), ticket, plan.len())));
-        }
-        Ok(Admission::Refused(Decision::new(rules, answer)))
+        let reservation = answer.allowed().then(|| Reservation::new(self.clone(), ticket, plan.len()));
+        Ok(Admission::new(Decision::new(rules, answer), reservation))
     }
 
     /// Gives back what these asks cost, as far as it still counts.
@@ -181,3 +177,6 @@ impl Tickets {
         Ticket(u128::from(self.secret) << 64 | u128::from(counted))
     }
 }
+
+#[cfg(test)]
+mod tests;

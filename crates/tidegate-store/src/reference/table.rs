@@ -97,7 +97,8 @@ impl<V: Held> Table<V> {
         while self.map.len() + more > self.map.capacity() && self.evict_one(now, &pinned) {}
     }
 
-    /// Drops a few entries that have emptied, and more while the cap is exceeded. Keys that `pinned` holds stay.
+    /// Drops a few entries that have emptied, and more while the cap is exceeded. Keys that `pinned` holds go last: when
+    /// they alone are more than the cap allows.
     pub(super) fn keep_the_cap(&mut self, now: Timestamp, pinned: impl Fn(&[u8]) -> bool) {
         for _ in 0..std::mem::take(&mut self.unswept) {
             self.advance_hand();
@@ -108,7 +109,9 @@ impl<V: Held> Table<V> {
         if self.map.capacity() > SMALL && self.map.len() < self.map.capacity() / 8 {
             self.map.shrink_to(self.map.len() * 2);
         }
-        while self.bytes() > self.cap_bytes && self.evict_one(now, &pinned) {}
+        while self.bytes() > self.cap_bytes
+            && (self.evict_one(now, &pinned) || self.evict_one(now, |_| false))
+        {}
     }
 
     /// Drops the entry that matters least among a few: one that has emptied, or else the first to empty. False if there

@@ -1,0 +1,12 @@
+//! The reference store as a whole: through the conformance suite, within its bounds, and without allocating.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+#[path = "store/allocations.rs"]
+mod allocations;
+#[path = "store/bounds.rs"]
+mod bounds;
+#[path = "store/conformance.rs"]
+mod conformance;
+#[path = "store/mutants.rs"]
+mod mutants;

@@ -1,0 +1,115 @@
+//! Stores with one thing wrong: the suite must find each of them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use tidegate_core::{Plan, Ticket, Timestamp};
+use tidegate_store::history::Claims;
+use tidegate_store::{Answer, Hold, Reference, Settlement, Store, StoreError, conformance};
+
+/// What is wrong with a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flaw {
+    /// Charges each charge by itself: not all or nothing.
+    Split,
+    /// Judges first and charges in a second step, as some do.
+    ReadThenCharge,
+    /// Drops what names an idempotent check.
+    ForgetsNames,
+    /// Charges shadow groups with the first.
+    MergesGroups,
+    /// Never gives a slot back.
+    KeepsSlots,
+    /// Cancels nothing.
+    KeepsReservations,
+    /// Runs a millisecond ahead.
+    WrongClock,
+    /// Reads by charging.
+    ChargesReads,
+}
+
+struct Flawed(Reference, Flaw);
+
+fn copy(plan: &Plan, keep: impl Fn(usize) -> bool, grouped: bool) -> Plan {
+    let mut copy = Plan::new();
+    copy.set_ticket(plan.ticket());
+    for (index, charge) in plan.charges().enumerate().filter(|(index, _)| keep(*index)) {
+        if grouped && index > 0 && plan.get(index - 1).group != charge.group {
+            copy.next_group();
+        }
+        copy.charge_encoded(charge.key, *charge.limit, charge.cost).unwrap();
+    }
+    copy
+}
+
+impl Store for Flawed {
+    async fn decide(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
+        match self.1 {
+            Flaw::Split => {
+                let mut verdicts = tidegate_store::Verdicts::new();
+                for index in 0..plan.len() {
+                    verdicts.extend(self.0.decide_now(&copy(plan, |i| i == index, false), now)?.verdicts);
+                }
+                let allowed: Vec<bool> = verdicts.iter().map(tidegate_core::Verdict::allowed).collect();
+                Ok(Answer::new(plan, verdicts, |index| allowed[index]))
+            }
+            Flaw::ReadThenCharge => {
+                let answer = self.0.read_now(plan, now)?;
+                std::thread::yield_now();
+                if answer.allowed() { self.0.decide_now(plan, now).map(|_| answer) } else { Ok(answer) }
+            }
+            Flaw::ForgetsNames => self.0.decide_now(&copy(plan, |_| true, true), now),
+            Flaw::MergesGroups => {
+                let merged = self.0.decide_now(&copy(plan, |_| true, false), now)?;
+                Ok(Answer::new(plan, merged.verdicts.clone(), |index| merged.paid(index)))
+            }
+            Flaw::WrongClock => self.0.decide_now(plan, now.plus_us(1000)),
+            _ => self.0.decide_now(plan, now),
+        }
+    }
+    async fn read(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
+        if self.1 == Flaw::ChargesReads { self.0.decide_now(plan, now) } else { self.0.read_now(plan, now) }
+    }
+    async fn reserve(&self, plan: &Plan, hold: Hold, now: Timestamp) -> Result<Answer, StoreError> {
+        self.0.reserve_now(plan, hold, now)
+    }
+    async fn commit(&self, ticket: Ticket, costs: &[u64], now: Timestamp) -> Result<Settlement, StoreError> {
+        self.0.commit_now(ticket, costs, now)
+    }
+    async fn cancel(&self, ticket: Ticket, now: Timestamp) -> Result<Settlement, StoreError> {
+        if self.1 == Flaw::KeepsReservations {
+            Ok(Settlement::Gone)
+        } else {
+            Ok(self.0.cancel_now(ticket, now))
+        }
+    }
+    async fn release(&self, plan: &Plan, now: Timestamp) -> Result<u64, StoreError> {
+        if self.1 == Flaw::KeepsSlots { Ok(1) } else { Ok(self.0.release_now(plan, now)) }
+    }
+    async fn renew(&self, plan: &Plan, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self.0.renew_now(plan, now))
+    }
+    async fn refund(&self, plan: &Plan, charged_at: Timestamp, now: Timestamp) -> Result<(), StoreError> {
+        self.0.refund_now(plan, charged_at, now)
+    }
+    async fn reset(&self, plan: &Plan, _: Timestamp) -> Result<usize, StoreError> {
+        Ok(self.0.reset_now(plan))
+    }
+}
+
+#[test]
+fn the_suite_finds_every_flaw() {
+    let flaws = [
+        Flaw::Split,
+        Flaw::ReadThenCharge,
+        Flaw::ForgetsNames,
+        Flaw::MergesGroups,
+        Flaw::KeepsSlots,
+        Flaw::KeepsReservations,
+        Flaw::WrongClock,
+        Flaw::ChargesReads,
+    ];
+    for flaw in flaws {
+        let run = || conformance::run(|| Flawed(Reference::new(), flaw), Claims::default());
+        assert!(catch_unwind(AssertUnwindSafe(run)).is_err(), "a store with the flaw {flaw:?} conforms");
+    }
+}

@@ -1,0 +1,73 @@
+//! What a refused caller gets: problem details over HTTP, a status over gRPC.
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::{Response, StatusCode};
+use tidegate_core::PlanError;
+use tidegate_wire::headers::Report;
+use tidegate_wire::problem::{self, Kind, Problem};
+
+use crate::Error;
+use crate::tower::key::Head;
+
+/// gRPC's RESOURCE_EXHAUSTED, UNAVAILABLE, INVALID_ARGUMENT and INTERNAL.
+const EXHAUSTED: HeaderValue = HeaderValue::from_static("8");
+const UNAVAILABLE: HeaderValue = HeaderValue::from_static("14");
+const INVALID: HeaderValue = HeaderValue::from_static("3");
+const INTERNAL: HeaderValue = HeaderValue::from_static("13");
+
+/// Refused by the client's limits, or, if none of those refused, by one that protects the service.
+pub(super) fn of_reports(reports: &[Report<'_>], headers: HeaderMap, head: &Head<'_>) -> Response<Bytes> {
+    let overload = reports.iter().all(|report| report.verdict.allowed());
+    let problem = if overload {
+        Problem::new(Kind::ReducedCapacity, "the service is at its capacity; try again shortly")
+    } else {
+        Problem::from_reports(Kind::QuotaExceeded, reports)
+    };
+    let mut response = if is_grpc(head) {
+        grpc(if overload { UNAVAILABLE } else { EXHAUSTED }, problem.detail())
+    } else {
+        http(problem.status(), problem.to_json())
+    };
+    response.headers_mut().extend(headers);
+    response
+}
+
+/// Could not be asked: the request's key is too long, or there are more rules than a check can hold.
+pub(super) fn of_error(error: &Error, head: &Head<'_>) -> Response<Bytes> {
+    let (status, grpc_status, detail) = match error {
+        Error::Plan(PlanError::Key(_)) => {
+            (StatusCode::BAD_REQUEST, INVALID, "a value that requests are counted by is too long")
+        }
+        _ => (StatusCode::INTERNAL_SERVER_ERROR, INTERNAL, "the limits of this service could not be checked"),
+    };
+    if is_grpc(head) {
+        return grpc(grpc_status, detail);
+    }
+    let body = format!(r#"{{"type":"about:blank","status":{},"detail":"{detail}"}}"#, status.as_u16());
+    http(status, body.into_bytes())
+}
+
+fn is_grpc(head: &Head<'_>) -> bool {
+    head.headers.get(CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"application/grpc"))
+}
+
+fn http(status: StatusCode, body: Vec<u8>) -> Response<Bytes> {
+    let mut response = Response::new(Bytes::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(problem::CONTENT_TYPE));
+    response
+}
+
+/// A response of trailers only, as gRPC calls it: the status comes with the headers, and there is no body.
+fn grpc(status: HeaderValue, message: &str) -> Response<Bytes> {
+    let mut response = Response::new(Bytes::new());
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+    headers.insert("grpc-status", status);
+    // Details are ours and plain ASCII without `%`, so that nothing needs encoding.
+    if let Ok(message) = HeaderValue::from_str(message) {
+        headers.insert("grpc-message", message);
+    }
+    response
+}
