@@ -305,8 +305,7 @@ impl Reference {
     fn give_back(&self, ended: &Reservation, now: Timestamp) {
         let mut step = self.begin(&ended.plan);
         for index in &ended.paid {
-            let units = ended.plan.get(*index).cost;
-            step.refund(*index, now, Refund { units, charged_at: ended.made_at });
+            step.adjust(*index, now, 0, ended.made_at);
         }
     }
 
@@ -334,9 +333,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The top bits choose the shard; the table inside it uses the lower ones.
+/// Bits from the middle choose the shard: the table inside it uses the lowest and the highest.
 const fn shard_of(hash: u64) -> usize {
-    (hash >> 58) as usize
+    (hash >> 48) as usize % SHARDS
 }
 
 fn covers(plan: &Plan, now: Timestamp) -> Result<(), Outside> {

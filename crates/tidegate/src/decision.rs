@@ -99,7 +99,8 @@ impl<'a, T> Admission<'a, T> {
         self.held.ok_or(self.decision)
     }
 
-    pub(crate) fn into_parts(self) -> (Decision<'a>, Option<T>) {
+    /// The decision, and what was asked for unless it was refused.
+    pub fn into_parts(self) -> (Decision<'a>, Option<T>) {
         (self.decision, self.held)
     }
 }

@@ -90,3 +90,11 @@ pub enum Error {
     #[error(transparent)]
     Store(#[from] tidegate_store::StoreError),
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guides/library.md")]
+struct LibraryGuide;

@@ -21,6 +21,7 @@ pub(super) fn cases<S: Store>(exact: bool) -> Vec<Case<S>> {
         ("slots come back by release, and end by themselves", slots_come_back),
         ("a renewed slot lasts, an ended one is gone", renewal),
         ("a commit gives the slot back", a_commit_gives_the_slot_back),
+        ("a loan that ends gives back its own slot and no other", a_loan_gives_back_its_own_slot),
         ("a window that has passed has nothing to give back", a_passed_window_gives_nothing_back),
     ];
     if exact {
@@ -170,6 +171,19 @@ fn a_commit_gives_the_slot_back<S: Store>(store: &S) {
     assert!(matches!(wait(store.commit(Ticket(1), &[1, 2], START)), Ok(Settlement::Settled(_))));
     assert_eq!(remaining(store, &single("quota", limit, 1), START), 8);
     assert!(reserve(store, &plan(2), HOLD));
+}
+
+fn a_loan_gives_back_its_own_slot<S: Store>(store: &S) {
+    let plan = |ticket| with_ticket(single("room", slots(2), 1), ticket);
+    assert!(decide(store, &plan(1), START).allowed(), "an older slot, which would end first");
+    assert!(wait(store.reserve(&plan(2), LOAN, START.plus_us(1))).is_ok_and(|answer| answer.allowed()));
+    let after = START.plus_us(1 + LOAN.term_us);
+    assert!(decide(store, &plan(3), after).allowed());
+    assert_eq!(
+        wait(store.renew(&plan(1), after)).map(|end| end.is_some()),
+        Ok(true),
+        "another's slot was given back"
+    );
 }
 
 fn a_refund_is_clamped<S: Store>(store: &S) {

@@ -226,6 +226,7 @@ impl Step<'_> {
     fn fingerprint(&self) -> u64 {
         let mut hasher = self.hasher.build_hasher();
         for charge in self.plan.charges() {
+            hasher.write_usize(charge.key.bytes().len());
             hasher.write(charge.key.bytes());
             hasher.write_u64(charge.cost);
             hasher.write_u16(charge.group);

@@ -66,12 +66,19 @@ pub fn everyone() -> impl KeyOf {
 
 /// By a header's value, the first if there are several: an API key, a user that a trusted proxy names.
 pub fn header(name: HeaderName) -> impl KeyOf {
-    from_fn(move |head| head.headers.get(&name).map(|value| value.as_bytes().to_vec()))
+    FromFn(move |head: &Head<'_>, out: &mut KeyBytes| {
+        let value = head.headers.get(&name);
+        out.extend_from_slice(value.map_or(&[], |value| value.as_bytes()));
+        value.is_some()
+    })
 }
 
 /// By the path, without the query.
 pub fn path() -> impl KeyOf {
-    from_fn(|head| Some(head.uri.path().to_owned()))
+    FromFn(|head: &Head<'_>, out: &mut KeyBytes| {
+        out.extend_from_slice(head.uri.path().as_bytes());
+        true
+    })
 }
 
 /// By the address at the other end of the connection: IPv4 whole, IPv6 by /64. `peer` finds it among the extensions,

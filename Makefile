@@ -1,0 +1,29 @@
+# Two commands are enough: `make run` and `make test`.
+.DEFAULT_GOAL := help
+.PHONY: help run test lint bench deep accuracy
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## the library at work: requests, decisions, what is left, when to come back
+	@cargo run --quiet --locked -p tidegate --example tour
+
+test: ## everything that must hold: format, lints, licences, tests, docs
+	@tools/stages test
+
+lint: ## format, lints and licences only
+	@tools/stages lint
+
+bench: ## ours and peers in one run, as Markdown tables (about 25 minutes; make bench QUICK=1 for a smoke run)
+	@CARGO_TARGET_DIR=target/bench cargo run --quiet --locked --release --manifest-path bench/Cargo.toml -- $(if $(QUICK),--quick)
+
+accuracy: ## how far each algorithm strays from the exact count (docs/concepts/accuracy.md)
+	@cargo run --quiet --locked --release -p tidegate-sim -- accuracy
+
+deep: ## long runs: many more random cases and seeds, a smoke run of the benchmarks, Miri where it is installed
+	PROPTEST_CASES=50000 cargo test --locked --release -p tidegate-core -p tidegate-wire
+	TIDEGATE_SEEDS=500 cargo test --locked --release -p tidegate-store --test store conformance
+	$(MAKE) bench QUICK=1
+	@if cargo +nightly miri --version >/dev/null 2>&1; then \
+		PROPTEST_CASES=4 MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p tidegate-core --lib; \
+	else echo "miri is not installed: rustup +nightly component add miri"; fi
