@@ -28,10 +28,11 @@ pub const MAX_CHARGES: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     ticket: Ticket,
-    keys: SmallVec<[u8; 256]>,
+    keys: SmallVec<[u8; 128]>,
     entries: SmallVec<[Entry; 4]>,
     groups: u16,
-    idempotency: Option<Idempotency>,
+    /// Boxed, because most plans have none and every plan is moved about.
+    idempotency: Option<Box<Idempotency>>,
 }
 
 /// One limit applied to one key at one cost.
@@ -106,12 +107,12 @@ impl Plan {
 
     /// Makes the plan idempotent under that name.
     pub fn set_idempotency(&mut self, idempotency: Idempotency) {
-        self.idempotency = Some(idempotency);
+        self.idempotency = Some(Box::new(idempotency));
     }
 
     /// The name under which the plan is idempotent, if it has one.
     pub fn idempotency(&self) -> Option<&Idempotency> {
-        self.idempotency.as_ref()
+        self.idempotency.as_deref()
     }
 
     /// Starts a new group: the charges that follow are paid together, apart from those before.

@@ -57,10 +57,13 @@ impl Key<'_> {
         if bytes > MAX_KEY_BYTES {
             return Err(KeyTooLong { bytes });
         }
-        push_varint(out, home_bytes);
+        let start = out.len();
+        out.resize(start + bytes, 0);
+        let mut rest = write_varint(&mut out[start..], home_bytes);
         for part in self.home.iter().chain(self.own) {
-            push_varint(out, part.len());
-            out.extend_from_slice(part);
+            let (place, after) = write_varint(rest, part.len()).split_at_mut(part.len());
+            place.copy_from_slice(part);
+            rest = after;
         }
         Ok(())
     }
@@ -122,12 +125,16 @@ const fn varint_len(mut value: usize) -> usize {
     len
 }
 
-fn push_varint<const N: usize>(out: &mut SmallVec<[u8; N]>, mut value: usize) {
+/// Writes seven bits a byte, the lowest first; what is left of the space behind it.
+fn write_varint(out: &mut [u8], mut value: usize) -> &mut [u8] {
+    let mut length = 0;
     while value >= 0x80 {
-        out.push(value.to_le_bytes()[0] | 0x80);
+        out[length] = value.to_le_bytes()[0] | 0x80;
         value >>= 7;
+        length += 1;
     }
-    out.push(value.to_le_bytes()[0]);
+    out[length] = value.to_le_bytes()[0];
+    &mut out[length + 1..]
 }
 
 fn read_varint(bytes: &[u8]) -> (usize, &[u8]) {

@@ -8,16 +8,15 @@ mod step;
 mod table;
 
 use std::future::{Future, ready};
-use std::hash::{BuildHasher, RandomState};
+use std::hash::RandomState;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use smallvec::SmallVec;
-use tidegate_core::{KeyRef, Outside, Plan, Refund, State, Ticket, Timestamp};
+use tidegate_core::{Outside, Plan, Refund, State, Ticket, Timestamp};
 
 use crate::contract::{Answer, AtEnd, Hold, Settlement, Store, StoreError};
 use reservations::{Reservation, Reservations};
-use step::{Seat, Step};
+use step::Step;
 use table::{Held, Table};
 
 /// How many shards there are: enough that two threads seldom meet, few enough that a byte cap divides sensibly.
@@ -152,11 +151,12 @@ impl Reference {
     pub fn read_now(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
         covers(plan, now)?;
         self.give_back_what_ended(now);
-        let mut step = self.begin(plan);
+        let mut step = Step::new(plan, &self.hasher);
+        step.lock(&self.shards);
         for index in 0..plan.len() {
             step.judge(index, now);
         }
-        Ok(Answer::new(plan, step.verdicts(now), |_| false))
+        Ok(step.answer(now))
     }
 
     /// [`Store::reserve`] without a future.
@@ -202,19 +202,23 @@ impl Reference {
 
     /// [`Store::release`] without a future.
     pub fn release_now(&self, plan: &Plan, now: Timestamp) -> u64 {
-        let mut step = self.begin(plan);
+        let mut step = Step::new(plan, &self.hasher);
+        step.lock(&self.shards);
         (0..plan.len()).map(|index| step.release(index, now)).sum()
     }
 
     /// [`Store::renew`] without a future.
     pub fn renew_now(&self, plan: &Plan, now: Timestamp) -> Option<Timestamp> {
-        self.begin(plan).renew(now)
+        let mut step = Step::new(plan, &self.hasher);
+        step.lock(&self.shards);
+        step.renew(now)
     }
 
     /// [`Store::refund`] without a future.
     pub fn refund_now(&self, plan: &Plan, charged_at: Timestamp, now: Timestamp) -> Result<(), StoreError> {
         covers(plan, now)?;
-        let mut step = self.begin(plan);
+        let mut step = Step::new(plan, &self.hasher);
+        step.lock(&self.shards);
         for (index, charge) in plan.charges().enumerate() {
             step.refund(index, now, Refund { units: charge.cost, charged_at });
         }
@@ -223,7 +227,8 @@ impl Reference {
 
     /// [`Store::reset`] without a future.
     pub fn reset_now(&self, plan: &Plan) -> usize {
-        let mut step = self.begin(plan);
+        let mut step = Step::new(plan, &self.hasher);
+        step.lock(&self.shards);
         (0..plan.len()).filter(|index| step.forget(*index)).count()
     }
 
@@ -236,45 +241,18 @@ impl Reference {
         may: impl FnOnce() -> Result<(), StoreError>,
     ) -> Result<Answer, StoreError> {
         covers(plan, now)?;
-        let mut step = self.begin(plan);
+        let mut step = Step::new(plan, &self.hasher);
+        step.lock(&self.shards);
         if let Some(answer) = step.replay(now)? {
             return Ok(answer);
         }
         may()?;
         step.make_room(now);
-        let mut first_passed = true;
-        for group in step.groups() {
-            let passes = group.clone().map(|index| step.judge(index, now)).fold(true, |all, one| all & one);
-            if group.start == 0 {
-                first_passed = passes;
-            }
-            if passes && first_passed {
-                group.for_each(|index| step.pay(index, now));
-            }
-        }
-        let answer = Answer::new(plan, step.verdicts(now), |index| step.seats[index].paid);
+        step.judge_and_pay(now);
+        let answer = step.answer(now);
         step.remember(&answer, now);
         step.keep_the_cap(now);
         Ok(answer)
-    }
-
-    /// Finds and locks everything that the plan touches, in ascending order, so that no two plans wait for each other.
-    fn begin<'a>(&'a self, plan: &'a Plan) -> Step<'a> {
-        let seats: SmallVec<[Seat; 4]> =
-            plan.charges().map(|charge| Seat::new(self.hash(charge.key))).collect();
-        let name = plan.idempotency().map(|idempotency| self.hash(idempotency.key.as_ref()));
-        let mut wanted: SmallVec<[usize; 8]> =
-            seats.iter().map(|seat| seat.hash).chain(name).map(shard_of).collect();
-        wanted.sort_unstable();
-        wanted.dedup();
-        let shards = wanted.iter().map(|shard| (*shard, locked(&self.shards[*shard]))).collect();
-        let mut step = Step { plan, seats, name, shards, hasher: &self.hasher };
-        step.take_seats();
-        step
-    }
-
-    fn hash(&self, key: KeyRef<'_>) -> u64 {
-        self.hasher.hash_one(key.bytes())
     }
 
     /// The reservations, after those that have ended are dealt with. Always locked before any shard.
@@ -303,7 +281,8 @@ impl Reference {
     }
 
     fn give_back(&self, ended: &Reservation, now: Timestamp) {
-        let mut step = self.begin(&ended.plan);
+        let mut step = Step::new(&ended.plan, &self.hasher);
+        step.lock(&self.shards);
         for index in &ended.paid {
             step.adjust(*index, now, 0, ended.made_at);
         }
@@ -318,7 +297,8 @@ impl Reference {
     ) -> Settlement {
         let Some(reservation) = reservations.remove(ticket) else { return Settlement::Gone };
         self.publish_next_end(reservations);
-        let mut step = self.begin(&reservation.plan);
+        let mut step = Step::new(&reservation.plan, &self.hasher);
+        step.lock(&self.shards);
         for index in &reservation.paid {
             step.adjust(*index, now, cost(*index), reservation.made_at);
         }

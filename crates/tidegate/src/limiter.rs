@@ -8,12 +8,12 @@ use tidegate_core::{Plan, Ticket};
 use tidegate_store::reference::{DEFAULT_CAP_BYTES, Usage};
 use tidegate_store::{Hold, Reference};
 
+use crate::Error;
 use crate::clock::{Clock, SystemClock};
 use crate::decision::{Admission, Decision};
 use crate::guard::Guard;
 use crate::reservation::Reservation;
-use crate::rule::{Ask, Rule, plan_of};
-use crate::{Error, rule::Rules};
+use crate::rule::{Ask, Rule, fill, rules_of};
 
 /// Decides, in memory, for all threads of a process. Clones share their counters.
 #[derive(Debug)]
@@ -73,21 +73,24 @@ impl<C: Clock> Limiter<C> {
         rule: &'a Rule,
         key: &(impl AsRef<[u8]> + ?Sized),
     ) -> Result<Decision<'a>, Error> {
-        let ask = rule.on(key);
-        let (plan, _) = plan_of(&[ask])?;
-        self.decide(&plan, std::iter::once(rule).collect())
+        self.check_all(&[rule.on(key)])
     }
 
     /// May a request pass that meets all of these at once? It is charged to all of them or to none.
-    pub fn check_all<'a>(&self, asks: &[Ask<'a>]) -> Result<Decision<'a>, Error> {
-        let (plan, rules) = plan_of(asks)?;
-        self.decide(&plan, rules)
+    pub fn check_all<'a>(&self, asks: &[Ask<'a, '_>]) -> Result<Decision<'a>, Error> {
+        if let Some(ask) = asks.iter().find(|ask| ask.rule.limit().term_us().is_some()) {
+            return Err(Error::NeedsGuard { rule: ask.rule.name().to_owned() });
+        }
+        let mut plan = Plan::new();
+        fill(&mut plan, asks)?;
+        let answer = self.inner.store.decide_now(&plan, self.inner.clock.now())?;
+        Ok(Decision::new(rules_of(asks), answer))
     }
 
     /// What is left for that key, with nothing charged.
     pub fn peek<'a>(&self, rule: &'a Rule, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<Decision<'a>, Error> {
-        let ask = rule.on(key).cost(0);
-        let (plan, _) = plan_of(&[ask])?;
+        let mut plan = Plan::new();
+        fill(&mut plan, &[rule.on(key).cost(0)])?;
         let answer = self.inner.store.read_now(&plan, self.inner.clock.now())?;
         Ok(Decision::new(std::iter::once(rule).collect(), answer))
     }
@@ -108,12 +111,13 @@ impl<C: Clock> Limiter<C> {
     /// assert!(limiter.enter(&[room.on("alice")])?.admitted().is_some());
     /// # Ok::<(), tidegate::Error>(())
     /// ```
-    pub fn enter<'a>(&self, asks: &[Ask<'a>]) -> Result<Admission<'a, Guard<C>>, Error> {
-        let (mut plan, rules) = plan_of(asks)?;
+    pub fn enter<'a>(&self, asks: &[Ask<'a, '_>]) -> Result<Admission<'a, Guard<C>>, Error> {
+        let mut plan = Plan::new();
+        fill(&mut plan, asks)?;
         plan.set_ticket(self.inner.tickets.next());
         let answer = self.inner.store.decide_now(&plan, self.inner.clock.now())?;
         let guard = answer.allowed().then(|| Guard::new(self.clone(), plan));
-        Ok(Admission::new(Decision::new(rules, answer), guard))
+        Ok(Admission::new(Decision::new(rules_of(asks), answer), guard))
     }
 
     /// Charges an estimate now; [`Reservation::commit`] replaces it by the truth.
@@ -130,25 +134,32 @@ impl<C: Clock> Limiter<C> {
     /// assert_eq!(limiter.peek(&tokens, "alice")?.remaining(), 8_750);
     /// # Ok::<(), tidegate::Error>(())
     /// ```
-    pub fn reserve<'a>(&self, asks: &[Ask<'a>], hold: Hold) -> Result<Admission<'a, Reservation<C>>, Error> {
-        let (mut plan, rules) = plan_of(asks)?;
+    pub fn reserve<'a>(
+        &self,
+        asks: &[Ask<'a, '_>],
+        hold: Hold,
+    ) -> Result<Admission<'a, Reservation<C>>, Error> {
+        let mut plan = Plan::new();
+        fill(&mut plan, asks)?;
         let ticket = self.inner.tickets.next();
         plan.set_ticket(ticket);
         let answer = self.inner.store.reserve_now(&plan, hold, self.inner.clock.now())?;
         let reservation = answer.allowed().then(|| Reservation::new(self.clone(), ticket, plan.len()));
-        Ok(Admission::new(Decision::new(rules, answer), reservation))
+        Ok(Admission::new(Decision::new(rules_of(asks), answer), reservation))
     }
 
     /// Gives back what these asks cost, as far as it still counts.
-    pub fn refund(&self, asks: &[Ask<'_>]) -> Result<(), Error> {
-        let (plan, _) = plan_of(asks)?;
+    pub fn refund(&self, asks: &[Ask<'_, '_>]) -> Result<(), Error> {
+        let mut plan = Plan::new();
+        fill(&mut plan, asks)?;
         let now = self.inner.clock.now();
         Ok(self.inner.store.refund_now(&plan, now, now)?)
     }
 
     /// Forgets what was counted for that key under the rule; whether there was anything.
     pub fn reset(&self, rule: &Rule, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<bool, Error> {
-        let (plan, _) = plan_of(&[rule.on(key)])?;
+        let mut plan = Plan::new();
+        fill(&mut plan, &[rule.on(key)])?;
         Ok(self.inner.store.reset_now(&plan) > 0)
     }
 
@@ -160,14 +171,6 @@ impl<C: Clock> Limiter<C> {
     /// The present instant on the limiter's clock.
     pub fn now(&self) -> tidegate_core::Timestamp {
         self.inner.clock.now()
-    }
-
-    fn decide<'a>(&self, plan: &Plan, rules: Rules<'a>) -> Result<Decision<'a>, Error> {
-        if let Some(rule) = rules.iter().find(|rule| rule.limit().term_us().is_some()) {
-            return Err(Error::NeedsGuard { rule: rule.name().to_owned() });
-        }
-        let answer = self.inner.store.decide_now(plan, self.inner.clock.now())?;
-        Ok(Decision::new(rules, answer))
     }
 }
 

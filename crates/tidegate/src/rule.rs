@@ -18,9 +18,9 @@ pub struct Rule {
 
 /// A rule, asked about one key at one cost.
 #[derive(Clone, Copy, Debug)]
-pub struct Ask<'a> {
-    pub(crate) rule: &'a Rule,
-    key: &'a [u8],
+pub struct Ask<'r, 'k> {
+    pub(crate) rule: &'r Rule,
+    key: &'k [u8],
     cost: u64,
 }
 
@@ -48,12 +48,12 @@ impl Rule {
     }
 
     /// The rule asked about that key, at a cost of 1. An empty key is one counter for all.
-    pub fn on<'a>(&'a self, key: &'a (impl AsRef<[u8]> + ?Sized)) -> Ask<'a> {
+    pub fn on<'k>(&self, key: &'k (impl AsRef<[u8]> + ?Sized)) -> Ask<'_, 'k> {
         Ask { rule: self, key: key.as_ref(), cost: 1 }
     }
 }
 
-impl Ask<'_> {
+impl Ask<'_, '_> {
     /// The same at another cost; 0 is a peek.
     #[must_use]
     pub fn cost(mut self, cost: u64) -> Self {
@@ -67,13 +67,14 @@ impl Ask<'_> {
     }
 }
 
-/// The asks as a plan, and the rules that they came from.
-pub(crate) fn plan_of<'a>(asks: &[Ask<'a>]) -> Result<(Plan, Rules<'a>), PlanError> {
-    let mut plan = Plan::new();
-    for ask in asks {
-        ask.charge(&mut plan)?;
-    }
-    Ok((plan, asks.iter().map(|ask| ask.rule).collect()))
+/// The asks as a plan, filled in place.
+pub(crate) fn fill(plan: &mut Plan, asks: &[Ask<'_, '_>]) -> Result<(), PlanError> {
+    asks.iter().try_for_each(|ask| ask.charge(plan))
+}
+
+/// The rules of the asks, in their order.
+pub(crate) fn rules_of<'a>(asks: &[Ask<'a, '_>]) -> Rules<'a> {
+    asks.iter().map(|ask| ask.rule).collect()
 }
 
 pub(crate) type Rules<'a> = SmallVec<[&'a Rule; 4]>;

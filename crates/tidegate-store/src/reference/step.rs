@@ -1,73 +1,98 @@
 //! One atomic step: a plan with every shard that it touches locked.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::ops::Range;
-use std::sync::MutexGuard;
+use std::sync::{Mutex, MutexGuard};
 
 use smallvec::SmallVec;
-use tidegate_core::{Limit, Outcome, Plan, Refund, State, Timestamp};
+use tidegate_core::{Charge, Limit, Outcome, Plan, Refund, State, Timestamp};
 
-use super::{Admission, Shard, shard_of};
+use super::{Admission, Shard, locked, shard_of};
 use crate::contract::{Answer, StoreError, Verdicts};
 
-/// A plan and the shards of all its keys, locked.
+/// A plan and the shards of all its keys, locked. It is filled where it stands and never moved: it is large.
 pub(super) struct Step<'a> {
-    pub(super) plan: &'a Plan,
-    pub(super) seats: SmallVec<[Seat; 4]>,
-    pub(super) hasher: &'a RandomState,
+    plan: &'a Plan,
+    hasher: &'a RandomState,
+    seats: SmallVec<[Seat<'a>; 4]>,
     /// The hash of the idempotency key.
-    pub(super) name: Option<u64>,
+    name: Option<u64>,
     /// In ascending order of their numbers.
-    pub(super) shards: SmallVec<[(usize, MutexGuard<'a, Shard>); 4]>,
+    shards: SmallVec<[(usize, MutexGuard<'a, Shard>); 4]>,
 }
 
 /// Where one charge of the plan stands.
-pub(super) struct Seat {
-    pub(super) hash: u64,
+struct Seat<'a> {
+    charge: Charge<'a>,
+    hash: u64,
     /// The position of its shard among the locked ones.
     shard: usize,
+    /// The place of its counter, once it was found. Nothing is removed between that and its last use.
+    place: Option<usize>,
     /// What all charges of its group on its key cost together: duplicates pass or fail as one.
     total: u64,
     /// Whether it is the first of its group on its key: the one that pays for all.
     first: bool,
     outcome: Outcome,
-    pub(super) paid: bool,
+    paid: bool,
 }
 
-impl Seat {
-    pub(super) fn new(hash: u64) -> Self {
-        Self { hash, shard: 0, total: 0, first: true, outcome: Outcome::Allowed, paid: false }
+impl<'a> Step<'a> {
+    /// A step that has locked nothing yet.
+    pub(super) fn new(plan: &'a Plan, hasher: &'a RandomState) -> Self {
+        let name = plan.idempotency().map(|idempotency| hasher.hash_one(idempotency.key.as_ref().bytes()));
+        Self { plan, hasher, seats: SmallVec::new(), name, shards: SmallVec::new() }
     }
-}
 
-impl Step<'_> {
-    /// Finds each charge's shard, and folds the charges of a group that fall on one key.
-    pub(super) fn take_seats(&mut self) {
+    /// Finds and locks everything that the plan touches, in ascending order, so that no two plans wait for each other.
+    pub(super) fn lock(&mut self, shards: &'a [Mutex<Shard>]) {
+        for charge in self.plan.charges() {
+            self.seats.push(Seat::new(charge, self.hasher.hash_one(charge.key.bytes())));
+        }
+        let mut wanted: SmallVec<[usize; 8]> =
+            self.seats.iter().map(|seat| seat.hash).chain(self.name).map(shard_of).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        for shard in wanted {
+            self.shards.push((shard, locked(&shards[shard])));
+        }
         for index in 0..self.seats.len() {
-            let charge = self.plan.get(index);
-            let (hash, mut total, mut first) = (self.seats[index].hash, 0_u64, true);
-            for (other, seat) in self.seats.iter().enumerate().filter(|(_, seat)| seat.hash == hash) {
-                let twin = self.plan.get(other);
-                if seat.hash == hash && twin.group == charge.group && twin.key == charge.key {
-                    total = total.saturating_add(twin.cost);
-                    first &= other >= index;
-                }
-            }
-            let shard = self.locked(hash);
-            self.seats[index] = Seat { shard, total, first, ..Seat::new(hash) };
+            self.seats[index].shard = self.position(self.seats[index].hash);
+            self.fold(index);
         }
     }
 
-    /// The groups as ranges of charges.
-    pub(super) fn groups(&self) -> SmallVec<[Range<usize>; 4]> {
-        let mut groups: SmallVec<[Range<usize>; 4]> = SmallVec::new();
-        for (index, charge) in self.plan.charges().enumerate() {
-            match groups.last_mut() {
-                Some(group) if self.plan.get(group.start).group == charge.group => group.end = index + 1,
-                _ => groups.push(index..index + 1),
+    /// Adds up the charges of the seat's group that fall on its key.
+    fn fold(&mut self, index: usize) {
+        let Seat { charge, hash, .. } = self.seats[index];
+        let is_twin = |seat: &Seat<'_>| {
+            seat.hash == hash && seat.charge.group == charge.group && seat.charge.key == charge.key
+        };
+        let twins = self.seats.iter().filter(|seat| is_twin(seat));
+        let total = twins.fold(0_u64, |total, twin| total.saturating_add(twin.charge.cost));
+        let first = !self.seats[..index].iter().any(is_twin);
+        (self.seats[index].total, self.seats[index].first) = (total, first);
+    }
+
+    /// Judges and pays group by group: the first if it passes, each later one if, in addition, the first did.
+    pub(super) fn judge_and_pay(&mut self, now: Timestamp) {
+        let (mut start, mut first_passed) = (0, true);
+        while start < self.seats.len() {
+            let group = self.seats[start].charge.group;
+            let end =
+                start + self.seats[start..].iter().take_while(|seat| seat.charge.group == group).count();
+            let passes = (start..end).fold(true, |all, index| all & self.judge(index, now));
+            first_passed &= start > 0 || passes;
+            if passes && first_passed {
+                (start..end).for_each(|index| self.pay(index, now));
             }
+            start = end;
         }
-        groups
+    }
+
+    /// The store's word, on the counters as they now are.
+    pub(super) fn answer(&mut self, now: Timestamp) -> Answer {
+        let verdicts = self.verdicts(now);
+        Answer::new(self.plan, verdicts, |index| self.seats[index].paid)
     }
 
     /// Makes room for as many new keys as the plan could bring.
@@ -83,7 +108,7 @@ impl Step<'_> {
     /// The answer that an earlier delivery of this plan got.
     pub(super) fn replay(&self, now: Timestamp) -> Result<Option<Answer>, StoreError> {
         let (Some(idempotency), Some(hash)) = (self.plan.idempotency(), self.name) else { return Ok(None) };
-        let admissions = &self.shards[self.locked(hash)].1.admissions;
+        let admissions = &self.shards[self.position(hash)].1.admissions;
         let known =
             admissions.find(hash, idempotency.key.as_ref().bytes()).and_then(|place| admissions.get(place));
         match known {
@@ -101,21 +126,22 @@ impl Step<'_> {
         if answer.allowed() {
             let until = now.plus_us(idempotency.keep_us);
             let admission = Admission { fingerprint: self.fingerprint(), until, answer: answer.clone() };
-            let shard = self.locked(hash);
+            let shard = self.position(hash);
             self.shards[shard].1.admissions.insert(hash, idempotency.key.as_ref().bytes(), admission);
         }
     }
 
     /// Whether the charge would pass.
     pub(super) fn judge(&mut self, index: usize, now: Timestamp) -> bool {
-        let total = self.seats[index].total;
-        let outcome = self.on(index, |limit, state| limit.judge(state, now, total));
+        self.find(index);
+        let seat = &self.seats[index];
+        let outcome = seat.charge.limit.judge(self.state(seat), now, seat.total);
         self.seats[index].outcome = outcome;
         outcome.allowed()
     }
 
     /// Makes the charge.
-    pub(super) fn pay(&mut self, index: usize, now: Timestamp) {
+    fn pay(&mut self, index: usize, now: Timestamp) {
         let Seat { total, first, .. } = self.seats[index];
         self.seats[index].paid = true;
         if first {
@@ -161,17 +187,15 @@ impl Step<'_> {
 
     /// Drops the counter; whether there was one.
     pub(super) fn forget(&mut self, index: usize) -> bool {
-        let key = self.plan.get(index).key.bytes();
-        let Seat { hash, shard, .. } = self.seats[index];
-        self.shards[shard].1.counters.remove(hash, key)
+        let Seat { charge, hash, shard, .. } = self.seats[index];
+        self.shards[shard].1.counters.remove(hash, charge.key.bytes())
     }
 
     /// One verdict per charge, on the counters as they now are.
-    pub(super) fn verdicts(&self, now: Timestamp) -> Verdicts {
-        let verdict = |(index, seat): (usize, &Seat)| {
-            self.on(index, |limit, state| limit.verdict(state, now, seat.outcome))
-        };
-        self.seats.iter().enumerate().map(verdict).collect()
+    pub(super) fn verdicts(&mut self, now: Timestamp) -> Verdicts {
+        (0..self.seats.len()).for_each(|index| self.find(index));
+        let verdict = |seat: &Seat<'_>| seat.charge.limit.verdict(self.state(seat), now, seat.outcome);
+        self.seats.iter().map(verdict).collect()
     }
 
     /// Bounds the memory of every shard that was touched.
@@ -187,34 +211,37 @@ impl Step<'_> {
         if cost == 0 {
             return;
         }
-        let charge = self.plan.get(index);
-        let Seat { hash, shard, .. } = self.seats[index];
+        self.find(index);
+        let Seat { charge, hash, shard, place, .. } = self.seats[index];
         let counters = &mut self.shards[shard].1.counters;
-        let place = counters.find(hash, charge.key.bytes());
         let place = place.unwrap_or_else(|| counters.insert(hash, charge.key.bytes(), State::EMPTY));
         counters.change(place, |state| charge.limit.charge(state, now, cost, self.plan.ticket()));
+        self.seats[index].place = Some(place);
     }
 
-    /// Reads the charge's counter; an empty one if there is none.
-    fn on<T>(&self, index: usize, read: impl FnOnce(&Limit, &State) -> T) -> T {
-        let charge = self.plan.get(index);
-        let Seat { hash, shard, .. } = self.seats[index];
-        let counters = &self.shards[shard].1.counters;
-        let place = counters.find(hash, charge.key.bytes());
-        read(charge.limit, place.and_then(|place| counters.get(place)).unwrap_or(&State::EMPTY))
+    /// Looks for the charge's counter, if it was not there yet when last looked for.
+    fn find(&mut self, index: usize) {
+        let Seat { charge, hash, shard, place, .. } = self.seats[index];
+        if place.is_none() {
+            self.seats[index].place = self.shards[shard].1.counters.find(hash, charge.key.bytes());
+        }
+    }
+
+    /// The seat's counter; an empty one if there is none.
+    fn state(&self, seat: &Seat<'_>) -> &State {
+        let counters = &self.shards[seat.shard].1.counters;
+        seat.place.and_then(|place| counters.get(place)).unwrap_or(&State::EMPTY)
     }
 
     /// Changes the charge's counter, if there is one.
     fn change<T>(&mut self, index: usize, change: impl FnOnce(&Limit, &mut State) -> T) -> Option<T> {
-        let charge = self.plan.get(index);
-        let Seat { hash, shard, .. } = self.seats[index];
-        let counters = &mut self.shards[shard].1.counters;
-        let place = counters.find(hash, charge.key.bytes())?;
-        counters.change(place, |state| change(charge.limit, state))
+        self.find(index);
+        let Seat { charge, shard, place, .. } = self.seats[index];
+        self.shards[shard].1.counters.change(place?, |state| change(charge.limit, state))
     }
 
     /// The position of a hash's shard among the locked ones.
-    fn locked(&self, hash: u64) -> usize {
+    fn position(&self, hash: u64) -> usize {
         let number = shard_of(hash);
         self.shards
             .iter()
@@ -232,6 +259,21 @@ impl Step<'_> {
             hasher.write_u16(charge.group);
         }
         hasher.finish()
+    }
+}
+
+impl<'a> Seat<'a> {
+    fn new(charge: Charge<'a>, hash: u64) -> Self {
+        Self {
+            charge,
+            hash,
+            shard: 0,
+            place: None,
+            total: 0,
+            first: true,
+            outcome: Outcome::Allowed,
+            paid: false,
+        }
     }
 }
 

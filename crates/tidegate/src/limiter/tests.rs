@@ -133,7 +133,7 @@ fn what_cannot_be_asked_says_what_to_do() {
     };
     let calendar = Limit::fixed_window(1, Window::Calendar(bounds)).unwrap();
     let many: Vec<Rule> = (0..65).map(|n| log(&format!("r{n}"), 1)).collect();
-    let asks: Vec<Ask<'_>> = many.iter().map(|rule| rule.on("k")).collect();
+    let asks: Vec<Ask<'_, '_>> = many.iter().map(|rule| rule.on("k")).collect();
     let cases: [(Error, &str); 6] = [
         (limiter.check(&room(1), "k").unwrap_err(), "use enter"),
         (limiter.check_all(&asks).unwrap_err(), "at most 64 limits"),

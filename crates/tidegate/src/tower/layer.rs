@@ -42,7 +42,7 @@ pub(super) struct Met<'a> {
 }
 
 impl Met<'_> {
-    pub(super) fn ask(&self) -> Ask<'_> {
+    pub(super) fn ask(&self) -> Ask<'_, '_> {
         self.applied.rule.on(self.key.as_slice()).cost(self.cost)
     }
 }

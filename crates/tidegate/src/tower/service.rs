@@ -81,7 +81,7 @@ impl<C: Clock> Shared<C> {
     fn check(&self, head: &Head<'_>) -> Result<Pass<C>, Box<Response<Bytes>>> {
         let met: SmallVec<[Met<'_>; 4]> =
             self.rules.iter().filter_map(|applied| applied.meet(head)).collect();
-        let asks: SmallVec<[Ask<'_>; 4]> = met.iter().map(Met::ask).collect();
+        let asks: SmallVec<[Ask<'_, '_>; 4]> = met.iter().map(Met::ask).collect();
         let admission =
             self.limiter.enter(&asks).map_err(|error| Box::new(refusal::of_error(&error, head)))?;
         let (decision, guard) = admission.into_parts();
