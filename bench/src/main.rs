@@ -93,7 +93,7 @@ impl Options {
     fn full() -> Self {
         Self {
             parts: PARTS.map(str::to_owned).to_vec(),
-            timing: rounds::Plan { rounds: 15, ops: 400_000, keys: vec![1, 100_000, 10_000_000] },
+            timing: rounds::Plan { rounds: 15, ops: 200_000, keys: vec![1, 100_000, 10_000_000] },
             memory_keys: vec![100_000, 10_000_000],
             allocation_ops: 100_000,
         }

@@ -63,7 +63,7 @@ pub(crate) fn report(plan: &Plan) -> Result<()> {
         for keys in plan.keys.iter().filter(|keys| limits == 1 || **keys <= MANY) {
             columns.extend(measure(plan, Case { kind, limits, keys: *keys })?);
         }
-        for threads in [1, 2] {
+        for threads in [1, 2].into_iter().filter(|_| !columns.is_empty()) {
             println!(
                 "### {kind} keys, {} per request, {}\n",
                 counted(limits, "limit"),

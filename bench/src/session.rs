@@ -139,7 +139,7 @@ impl<E> Session<E> {
         E: Engine<K>,
     {
         let seed = run.seed * 64 + u64::from(thread) * 2;
-        let warm_up = sequence(run.access, self.keys, run.ops / 4, seed)?;
+        let warm_up = sequence(run.access, self.keys, run.ops / 2, seed)?;
         let asked = sequence(run.access, self.keys, run.ops, seed + 1)?;
         timed_loop::<E, K>(&self.engine, &warm_up);
         start.wait();
