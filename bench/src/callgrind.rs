@@ -1,0 +1,161 @@
+//! Instructions and cache misses, counted by valgrind's callgrind on this same binary.
+//!
+//! Only the timed loop is collected, and two runs that differ in its repeats are subtracted: set-up, loading and the first
+//! touch of the caches cancel out. Unlike times, these figures hardly depend on what else the machine does.
+
+use std::fs;
+use std::process::{self, Stdio};
+
+use anyhow::{Context, Result};
+
+use crate::child::Child;
+use crate::engines::Name;
+use crate::keys::{Access, Kind};
+use crate::protocol::{Command, Run, Spec};
+use crate::report::{Table, counted, short};
+
+/// Keys for instructions: few, so that the engines' own work is seen and not the depth of their tables.
+const FEW_KEYS: u32 = 10_000;
+
+/// Keys for misses: many times the simulated last-level cache of [`LAST_LEVEL`].
+const MANY_KEYS: u32 = 200_000;
+
+/// 2 MiB, 16 ways, lines of 64 bytes.
+const LAST_LEVEL: &str = "2097152,16,64";
+
+/// What callgrind counted.
+#[derive(Clone, Copy, Debug)]
+struct Events {
+    instructions: u64,
+    /// Reads and writes that went to memory.
+    misses: u64,
+}
+
+/// A column: what is counted, for which keys and how many limits.
+struct Column {
+    what: What,
+    kind: Kind,
+    limits: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Instructions,
+    Misses,
+}
+
+const COLUMNS: [Column; 5] = [
+    Column { what: What::Instructions, kind: Kind::Text, limits: 1 },
+    Column { what: What::Instructions, kind: Kind::Number, limits: 1 },
+    Column { what: What::Instructions, kind: Kind::Text, limits: 4 },
+    Column { what: What::Misses, kind: Kind::Text, limits: 1 },
+    Column { what: What::Misses, kind: Kind::Number, limits: 1 },
+];
+
+pub(crate) fn report() -> Result<()> {
+    println!("## Instructions and last-level misses per decision\n");
+    if !is_installed() {
+        println!("Skipped: valgrind is not installed; `apt-get install valgrind` brings it.\n");
+        return Ok(());
+    }
+    println!(
+        "callgrind, uniform access. Instructions with {} keys (limitador: a tenth); misses with {} keys and a simulated \
+         last-level cache of 2 MiB (limitador: left out, its keys take too long to load under valgrind).\n",
+        short(FEW_KEYS),
+        short(MANY_KEYS)
+    );
+    let mut table = Table::new("engine", COLUMNS.iter().map(Column::title));
+    for engine in Name::ALL.iter().copied() {
+        let cells = COLUMNS.iter().map(|column| column.cell(engine)).collect::<Result<Vec<_>>>()?;
+        table.row(&engine, cells);
+    }
+    println!("{table}");
+    Ok(())
+}
+
+impl Column {
+    fn title(&self) -> String {
+        let what = if self.what == What::Instructions { "instructions" } else { "misses" };
+        format!("{what}: {}, {}", self.kind, counted(self.limits, "limit"))
+    }
+
+    fn cell(&self, engine: Name) -> Result<String> {
+        let left_out = self.what == What::Misses && engine == Name::Limitador;
+        if left_out || !engine.takes(self.kind) {
+            return Ok("-".into());
+        }
+        eprintln!("callgrind on {engine}: {}", self.title());
+        let spec = Spec { engine, kind: self.kind, limits: self.limits };
+        Ok(match self.what {
+            What::Instructions => {
+                let keys = FEW_KEYS / engine.slowness();
+                format!("{:.0}", per_decision(spec, keys, keys, |events| events.instructions)?)
+            }
+            What::Misses => {
+                format!("{:.2}", per_decision(spec, MANY_KEYS, MANY_KEYS / 4, |events| events.misses)?)
+            }
+        })
+    }
+}
+
+fn is_installed() -> bool {
+    let run = process::Command::new("valgrind")
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    run.is_ok_and(|status| status.success())
+}
+
+/// How many of some event one decision takes: two runs side by side, and the difference of their counts.
+fn per_decision(spec: Spec, keys: u32, ops: u32, event: impl Fn(&Events) -> u64) -> Result<f64> {
+    let run = |repeats| Run { access: Access::Uniform, threads: 1, ops, repeats, seed: 1 };
+    let (once, thrice) = (Counted::start(spec, keys, run(1))?, Counted::start(spec, keys, run(3))?);
+    let (once, thrice) = (once.finish(), thrice.finish());
+    let more = event(&thrice?).saturating_sub(event(&once?));
+    Ok(more as f64 / f64::from(2 * ops))
+}
+
+/// A child under callgrind, at work.
+struct Counted {
+    child: Child,
+    file: String,
+}
+
+impl Counted {
+    fn start(spec: Spec, keys: u32, run: Run) -> Result<Self> {
+        let name = format!("tidegate-bench-{}-{}.callgrind", process::id(), run.repeats);
+        let file = std::env::temp_dir().join(name).to_string_lossy().into_owned();
+        let options =
+            ["valgrind", "--quiet", "--tool=callgrind", "--cache-sim=yes", "--toggle-collect=*timed_loop*"];
+        let mut wrapper: Vec<String> = options.map(str::to_owned).to_vec();
+        wrapper.extend([format!("--LL={LAST_LEVEL}"), format!("--callgrind-out-file={file}")]);
+        // It warns of the caches that it finds, though it is told which to simulate; the child's own messages stay.
+        wrapper.push("--log-file=/dev/null".to_owned());
+        let mut child = Child::start_under(&wrapper, spec)?;
+        child.tell(Command::Load { keys })?;
+        child.tell(Command::Run(run))?;
+        Ok(Self { child, file })
+    }
+
+    fn finish(self) -> Result<Events> {
+        self.child.finish()?;
+        let text =
+            fs::read_to_string(&self.file).with_context(|| format!("callgrind left no {}", self.file))?;
+        fs::remove_file(&self.file)?;
+        read(&text).context("cannot read callgrind's totals")
+    }
+}
+
+/// The totals of a callgrind file: names on the line `events:`, numbers on the line `totals:`, zeros at its end left out.
+fn read(text: &str) -> Option<Events> {
+    let words =
+        |label: &str| text.lines().find_map(|line| line.strip_prefix(label)).map(str::split_whitespace);
+    let names: Vec<&str> = words("events:")?.collect();
+    let numbers: Vec<u64> = words("totals:")?.map_while(|word| word.parse().ok()).collect();
+    let count = |event: &str| {
+        let place = names.iter().position(|name| *name == event)?;
+        Some(numbers.get(place).copied().unwrap_or(0))
+    };
+    Some(Events { instructions: count("Ir")?, misses: count("ILmr")? + count("DLmr")? + count("DLmw")? })
+}
