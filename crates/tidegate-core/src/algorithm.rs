@@ -21,8 +21,8 @@ pub struct Refund {
     pub charged_at: Timestamp,
 }
 
-/// Counts stop here, far above every amount and far below overflow.
-const MAX_USED: u64 = 1 << 60;
+/// Counts stop here, far above every amount; the sum of as many as a window has parts stays far below overflow.
+const MAX_USED: u64 = 1 << 57;
 
 /// Adds without ever overflowing: a count that large means "full" in any case.
 const fn add(used: u64, cost: u64) -> u64 {

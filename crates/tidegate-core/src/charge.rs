@@ -25,7 +25,7 @@ pub const MAX_CHARGES: usize = 64;
 /// assert_eq!(plan.len(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Plan {
     ticket: Ticket,
     keys: SmallVec<[u8; 128]>,
@@ -66,6 +66,9 @@ pub enum PlanError {
     /// More than [`MAX_CHARGES`].
     #[error("a check may charge at most {MAX_CHARGES} limits; let fewer rules match, or put them in a group")]
     TooManyCharges,
+    /// Two limits on one counter.
+    #[error("two different limits of one check have the same key; give them names of their own")]
+    TwoLimits,
     /// A key beyond [`crate::MAX_KEY_BYTES`].
     #[error(transparent)]
     Key(#[from] KeyTooLong),
@@ -77,6 +80,13 @@ struct Entry {
     group: u16,
     cost: u64,
     limit: Limit,
+}
+
+/// Keys may be secret: a plan shows its limits and costs, and of keys only their lengths.
+impl std::fmt::Debug for Plan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.charges()).finish()
+    }
 }
 
 impl Plan {
@@ -115,36 +125,42 @@ impl Plan {
         self.idempotency.as_deref()
     }
 
-    /// Starts a new group: the charges that follow are paid together, apart from those before.
+    /// Starts a new group: the charges that follow are paid together, apart from those before. In a plan without charges
+    /// the first group stays empty, so that nothing decides and everything passes.
     pub fn next_group(&mut self) {
-        if self.entries.last().is_some_and(|last| last.group == self.groups) {
+        if self.groups == 0 || self.entries.last().is_some_and(|last| last.group == self.groups) {
             self.groups += 1;
         }
     }
 
     /// Adds a charge to the current group.
     pub fn charge(&mut self, key: Key<'_>, limit: Limit, cost: u64) -> Result<(), PlanError> {
-        if self.entries.len() == MAX_CHARGES {
-            return Err(PlanError::TooManyCharges);
-        }
+        let start = self.keys.len();
         key.encode_into(&mut self.keys)?;
-        self.push(limit, cost);
-        Ok(())
+        self.push(start, limit, cost)
     }
 
     /// Adds a charge on a key that is encoded already.
     pub fn charge_encoded(&mut self, key: KeyRef<'_>, limit: Limit, cost: u64) -> Result<(), PlanError> {
-        if self.entries.len() == MAX_CHARGES {
-            return Err(PlanError::TooManyCharges);
-        }
+        let start = self.keys.len();
         self.keys.extend_from_slice(key.bytes());
-        self.push(limit, cost);
-        Ok(())
+        self.push(start, limit, cost)
     }
 
-    fn push(&mut self, limit: Limit, cost: u64) {
-        let key_end = u32::try_from(self.keys.len()).expect("64 keys of at most 4 KiB end below 2^32");
-        self.entries.push(Entry { key_end, group: self.groups, cost, limit });
+    /// Adds a charge on the key that begins at `start`, or takes the key back.
+    fn push(&mut self, start: usize, limit: Limit, cost: u64) -> Result<(), PlanError> {
+        let key = &self.keys[start..];
+        let error = if self.entries.len() == MAX_CHARGES {
+            PlanError::TooManyCharges
+        } else if self.charges().any(|other| other.key.bytes() == key && *other.limit != limit) {
+            PlanError::TwoLimits
+        } else {
+            let key_end = u32::try_from(self.keys.len()).expect("64 keys of at most 4 KiB end below 2^32");
+            self.entries.push(Entry { key_end, group: self.groups, cost, limit });
+            return Ok(());
+        };
+        self.keys.truncate(start);
+        Err(error)
     }
 
     /// How many charges it has.
@@ -204,6 +220,39 @@ mod tests {
         }
         assert_eq!(plan.charge(key, limit(), 1), Err(PlanError::TooManyCharges));
         assert_eq!(plan.len(), MAX_CHARGES);
+    }
+
+    #[test]
+    fn two_limits_on_one_key_are_refused_and_say_what_to_do() {
+        let mut plan = Plan::new();
+        let key = Key { home: &[b"k"], own: &[] };
+        plan.charge(key, limit(), 1).unwrap();
+        plan.charge(key, limit(), 2).unwrap();
+        let other = Limit::sliding_window(11, Duration::from_secs(1)).unwrap();
+        let error = plan.charge(key, other, 1).unwrap_err();
+        assert!(error.to_string().contains("names of their own"), "{error}");
+        plan.charge(Key { home: &[b"l"], own: &[] }, other, 1).unwrap();
+        assert_eq!((plan.len(), plan.get(2).key.home()), (3, &b"\x01l"[..]));
+    }
+
+    #[test]
+    fn a_plan_of_shadows_alone_has_an_empty_first_group() {
+        let mut plan = Plan::new();
+        plan.next_group();
+        plan.next_group();
+        plan.charge(Key { home: &[b"k"], own: &[] }, limit(), 1).unwrap();
+        assert_eq!(plan.get(0).group, 1);
+    }
+
+    #[test]
+    fn debug_output_does_not_show_keys() {
+        let mut plan = Plan::new();
+        let key = Key { home: &[b"sk_live_secret"], own: &[] };
+        plan.charge(key, limit(), 1).unwrap();
+        let secret = format!("{:?}", b"sk_live_secret");
+        for shown in [format!("{plan:?}"), format!("{key:?}")] {
+            assert!(!shown.contains("secret") && !shown.contains(&secret[1..20]), "{shown}");
+        }
     }
 
     #[test]

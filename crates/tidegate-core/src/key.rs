@@ -16,7 +16,7 @@ pub const MAX_KEY_BYTES: usize = 4096;
 /// assert_ne!(a, b);
 /// assert_eq!(a.as_ref().home(), b.as_ref().home());
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Key<'a> {
     /// What decides where the counter lives, for example the domain and the tenant.
     pub home: &'a [&'a [u8]],
@@ -96,6 +96,12 @@ impl<'a> KeyRef<'a> {
     pub fn home(self) -> &'a [u8] {
         let (len, rest) = read_varint(self.0);
         rest.get(..len).unwrap_or(rest)
+    }
+}
+
+impl std::fmt::Debug for Key<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Key({} + {} parts)", self.home.len(), self.own.len())
     }
 }
 

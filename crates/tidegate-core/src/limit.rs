@@ -257,7 +257,8 @@ impl Limit {
     }
 
     /// What makes this the same limit after its numbers have changed: the algorithm and, for those that count in
-    /// windows, the kind and length of the window. A limit with another identity starts afresh, under a key of its own.
+    /// windows, the kind and length of the window. It belongs into the keys of the limit's counters, so that another limit
+    /// starts afresh. A meter's rate and a calendar's period are not in it: two of those need names to tell them apart.
     pub fn identity(&self) -> [u8; 10] {
         let (form, window_us) = match &self.kind {
             Kind::Meter(_) | Kind::Concurrency(_) => (0, 0),

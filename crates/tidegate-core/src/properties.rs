@@ -2,6 +2,7 @@
 //!
 //! An oracle keeps the whole history of what was admitted and counts it again from the definition for each question.
 
+mod aftermath;
 mod changes;
 mod constructors;
 mod general;

@@ -12,8 +12,8 @@ use crate::verdict::{Outcome, Standing, Verdict};
 
 /// A counter: what has been charged, in units, in whatever form its algorithm needs.
 ///
-/// A state belongs to one algorithm and window; another limit reads it as empty. Other *numbers* of the same limit read
-/// it as it is, so a raised limit unblocks at once.
+/// A state belongs to one algorithm and window: see [`Limit::identity`], which belongs into the key that it is kept under.
+/// Other *numbers* of the same limit read it as it is, so a raised limit unblocks at once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State(Form);
 
@@ -44,6 +44,17 @@ impl State {
         })
     }
 
+    /// The latest instant that something was booked at, or began to count.
+    fn stamp(&self) -> Timestamp {
+        Timestamp::from_micros(match &self.0 {
+            Form::Empty | Form::Meter(_) => 0,
+            Form::Window(state) => state.start_us(),
+            Form::Parts(state) => state.start_us(),
+            Form::Log(state) => state.last_us(),
+            Form::Slots(state) => state.stamp_us(),
+        })
+    }
+
     /// Memory it holds beyond its own size.
     pub fn heap_bytes(&self) -> usize {
         match &self.0 {
@@ -51,6 +62,13 @@ impl State {
             Form::Parts(state) => state.heap_bytes(),
             Form::Log(state) => size_of::<LogState>() + state.heap_bytes(),
             Form::Slots(state) => size_of::<SlotsState>() + state.heap_bytes(),
+        }
+    }
+
+    /// A room that everybody has left keeps no memory.
+    fn drop_empty_slots(&mut self) {
+        if matches!(&self.0, Form::Slots(slots) if slots.is_empty()) {
+            self.0 = Form::Empty;
         }
     }
 
@@ -132,10 +150,11 @@ impl Limit {
 
     /// Charges `cost`, also past the limit: that is a debt, and it is in the next verdict. `ticket` names what a
     /// concurrency limit holds; the others ignore it. A cost of 0, or an instant that the limit does not
-    /// [cover](Limit::covers), changes nothing.
-    pub fn charge(&self, state: &mut State, now: Timestamp, cost: u64, ticket: Ticket) {
+    /// [cover](Limit::covers), changes nothing. The instant that it was booked at: a clock that is a little behind the
+    /// state's books at the state's, and a [refund](Limit::refund) should name that instant.
+    pub fn charge(&self, state: &mut State, now: Timestamp, cost: u64, ticket: Ticket) -> Timestamp {
         if cost == 0 || !self.covers(now) {
-            return;
+            return now;
         }
         match &self.kind {
             Kind::Meter(meter) => state.0 = Form::Meter(meter.charge(state.meter(), now, cost)),
@@ -148,9 +167,12 @@ impl Limit {
             Kind::SlidingLog(log) => log.charge(state.log_mut(), now, cost),
             Kind::Concurrency(slots) => slots.charge(state.slots_mut(), now, cost, ticket),
         }
+        now.max(state.stamp())
     }
 
-    /// Gives units back, as far as they still count; never more than was charged in that window, never below empty.
+    /// Gives units back, as far as they still count; never more than was charged in that window, never below empty. Of a
+    /// concurrency limit it ends the slots that would end first, whoever holds them: who can name a slot
+    /// [releases](Limit::release) it.
     pub fn refund(&self, state: &mut State, now: Timestamp, refund: Refund) {
         if !self.covers(now) {
             return;
@@ -167,14 +189,17 @@ impl Limit {
             (Kind::Concurrency(_), Form::Slots(old)) => Concurrency::refund(old, now, refund.units),
             _ => {}
         }
+        state.drop_empty_slots();
     }
 
     /// Gives a slot back; how many units it held. 0 if it had ended, or if this is no concurrency limit.
     pub fn release(&self, state: &mut State, now: Timestamp, ticket: Ticket) -> u64 {
-        match (&self.kind, &mut state.0) {
+        let units = match (&self.kind, &mut state.0) {
             (Kind::Concurrency(_), Form::Slots(old)) => Concurrency::release(old, now, ticket),
             _ => 0,
-        }
+        };
+        state.drop_empty_slots();
+        units
     }
 
     /// Lets a slot last another whole term from now; its new end, or `None` if it has ended.

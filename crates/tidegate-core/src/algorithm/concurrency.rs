@@ -1,9 +1,9 @@
 //! `concurrency`: how many are inside at once.
 //!
 //! Promise: the units in slots that have not ended never exceed the limit; a slot that is not given back, because its
-//! holder crashed, ends by itself. Slots are kept in the order of their ends, so that expiry looks only at what expired.
+//! holder crashed, ends by itself. Slots are kept in the order of their ends, so that expiry looks only at what expired;
+//! giving one back looks through the slots of its key.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::algorithm::add;
@@ -22,40 +22,64 @@ pub(crate) struct Concurrency {
     term_us: u64,
 }
 
-/// The slots that are held, by end and by name.
+/// The slots that are held, the first to end first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SlotsState {
-    by_end: BTreeMap<(u64, Ticket), u64>,
-    by_name: BTreeMap<Ticket, u64>,
-    held: u64,
+    slots: Vec<Slot>,
     stamp_us: u64,
+}
+
+/// Units that are held under a ticket, which is kept as bytes: it has no need of a 16-byte alignment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Slot {
+    end_us: u64,
+    ticket: [u8; 16],
+    units: u64,
 }
 
 impl SlotsState {
     pub(crate) fn empty_at_us(&self) -> u64 {
-        self.by_end.last_key_value().map_or(0, |((end_us, _), _)| *end_us)
+        self.slots.last().map_or(0, |slot| slot.end_us)
     }
 
-    /// Both maps, with what their nodes cost on average when they are two thirds full.
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.by_end.len() * 96
+        self.slots.capacity() * size_of::<Slot>()
     }
 
-    fn take(&mut self, slot: Ticket) -> Option<(u64, u64)> {
-        let end_us = self.by_name.remove(&slot)?;
-        let units = self.by_end.remove(&(end_us, slot))?;
-        self.held -= units;
-        Some((end_us, units))
+    pub(crate) fn is_empty(&self) -> bool {
+        self.slots.is_empty()
     }
 
-    fn put(&mut self, slot: Ticket, end_us: u64, units: u64) {
-        self.by_name.insert(slot, end_us);
-        self.by_end.insert((end_us, slot), units);
-        self.held += units;
+    pub(crate) const fn stamp_us(&self) -> u64 {
+        self.stamp_us
     }
 
-    fn ended_units(&self, now_us: u64) -> u64 {
-        self.by_end.iter().take_while(|((end_us, _), _)| *end_us <= now_us).map(|(_, units)| units).sum()
+    fn take(&mut self, ticket: Ticket) -> Option<Slot> {
+        let place = self.slots.iter().position(|slot| slot.ticket == ticket.0.to_ne_bytes())?;
+        Some(self.slots.remove(place))
+    }
+
+    fn put(&mut self, slot: Slot) {
+        let place = self.slots.partition_point(|other| other.end_us <= slot.end_us);
+        self.slots.insert(place, slot);
+    }
+
+    /// Those that have not ended. A clock that stepped back too far finds none: see [`Timestamp::is_void_at`].
+    fn live(&self, now: Timestamp) -> &[Slot] {
+        if Timestamp::from_micros(self.stamp_us).is_void_at(now) {
+            return &[];
+        }
+        let ended = self.slots.partition_point(|slot| slot.end_us <= now.as_micros());
+        &self.slots[ended..]
+    }
+
+    /// Drops those that have ended.
+    fn forget(&mut self, now: Timestamp) {
+        let ended = self.slots.len() - self.live(now).len();
+        self.slots.drain(..ended);
+        if self.slots.is_empty() {
+            *self = Self::default();
+        }
     }
 }
 
@@ -76,92 +100,71 @@ impl Concurrency {
         if cost > self.slots {
             return Outcome::Refused(Retry::Never);
         }
-        let held = held(state, now);
-        match (state, held + cost) {
-            (Some(state), wanted) if wanted > self.slots => {
-                Outcome::Refused(Retry::Within(ends_within_us(state, now, wanted - self.slots)))
+        let live = state.map_or(&[][..], |state| state.live(now));
+        match held(live) + cost {
+            wanted if wanted > self.slots => {
+                Outcome::Refused(Retry::Within(ends_within_us(live, now, wanted - self.slots)))
             }
             _ => Outcome::Allowed,
         }
     }
 
-    /// Takes `cost` units under that name; a name that holds some already holds more, until the later end.
-    pub(crate) fn charge(&self, state: &mut SlotsState, now: Timestamp, cost: u64, slot: Ticket) {
-        forget(state, now);
-        let (end_us, units) = state.take(slot).unwrap_or_default();
-        let now_us = now.as_micros().max(state.stamp_us);
-        state.stamp_us = now_us;
-        state.put(slot, end_us.max(now_us.saturating_add(self.term_us)), add(units, cost));
+    /// Takes `cost` units under that ticket; one that holds some already holds more, until the later end.
+    pub(crate) fn charge(&self, state: &mut SlotsState, now: Timestamp, cost: u64, ticket: Ticket) {
+        state.forget(now);
+        state.stamp_us = state.stamp_us.max(now.as_micros());
+        let old = state.take(ticket);
+        let (end_us, units) = old.map_or((0, 0), |slot| (slot.end_us, slot.units));
+        let end_us = end_us.max(state.stamp_us.saturating_add(self.term_us));
+        state.put(Slot { end_us, ticket: ticket.0.to_ne_bytes(), units: add(units, cost) });
     }
 
-    /// Gives units back that nobody names: from the slots that would end first.
+    /// Gives units back for callers who cannot name theirs: from the slots that would end first.
     pub(crate) fn refund(state: &mut SlotsState, now: Timestamp, mut units: u64) {
-        forget(state, now);
-        while units > 0 {
-            let Some((&(end_us, slot), _)) = state.by_end.first_key_value() else { return };
-            let (_, held) = state.take(slot).unwrap_or_default();
-            if held > units {
-                state.put(slot, end_us, held - units);
-            }
-            units = units.saturating_sub(held);
+        state.forget(now);
+        for slot in &mut state.slots {
+            let taken = units.min(slot.units);
+            slot.units -= taken;
+            units -= taken;
         }
+        state.slots.retain(|slot| slot.units > 0);
     }
 
     /// Gives the slot back; how many units it held, 0 if it had ended or never was.
-    pub(crate) fn release(state: &mut SlotsState, now: Timestamp, slot: Ticket) -> u64 {
-        forget(state, now);
-        state.take(slot).map_or(0, |(_, units)| units)
+    pub(crate) fn release(state: &mut SlotsState, now: Timestamp, ticket: Ticket) -> u64 {
+        state.forget(now);
+        state.take(ticket).map_or(0, |slot| slot.units)
     }
 
     /// Lets the slot last a whole term from now; `None` if it has ended or never was.
-    pub(crate) fn renew(&self, state: &mut SlotsState, now: Timestamp, slot: Ticket) -> Option<Timestamp> {
-        forget(state, now);
-        let (end_us, units) = state.take(slot)?;
+    pub(crate) fn renew(&self, state: &mut SlotsState, now: Timestamp, ticket: Ticket) -> Option<Timestamp> {
+        state.forget(now);
+        let slot = state.take(ticket)?;
         state.stamp_us = state.stamp_us.max(now.as_micros());
-        let end_us = end_us.max(now.as_micros().saturating_add(self.term_us));
-        state.put(slot, end_us, units);
+        let end_us = slot.end_us.max(now.as_micros().saturating_add(self.term_us));
+        state.put(Slot { end_us, ..slot });
         Some(Timestamp::from_micros(end_us))
     }
 
     pub(crate) fn standing(state: Option<&SlotsState>, now: Timestamp) -> Standing {
-        match (state, held(state, now)) {
-            (Some(state), used) if used > 0 => Standing { used, reset_at_us: state.empty_at_us() },
-            _ => Standing::UNUSED,
+        let live = state.map_or(&[][..], |state| state.live(now));
+        match live.last() {
+            Some(last) => Standing { used: held(live), reset_at_us: last.end_us },
+            None => Standing::UNUSED,
         }
     }
 }
 
-/// Units in slots that have not ended. A clock that stepped back too far finds none: see [`Timestamp::is_void_at`].
-fn held(state: Option<&SlotsState>, now: Timestamp) -> u64 {
-    match state {
-        Some(state) if !Timestamp::from_micros(state.stamp_us).is_void_at(now) => {
-            state.held - state.ended_units(now.as_micros())
-        }
-        _ => 0,
-    }
-}
-
-/// Drops the slots that have ended.
-fn forget(state: &mut SlotsState, now: Timestamp) {
-    if Timestamp::from_micros(state.stamp_us).is_void_at(now) {
-        *state = SlotsState::default();
-    }
-    while let Some((&(end_us, slot), _)) = state.by_end.first_key_value() {
-        if end_us > now.as_micros() {
-            return;
-        }
-        state.take(slot);
-    }
+fn held(live: &[Slot]) -> u64 {
+    live.iter().fold(0, |held, slot| add(held, slot.units))
 }
 
 /// How long until slots with that many units have ended by themselves.
-fn ends_within_us(state: &SlotsState, now: Timestamp, mut units: u64) -> u64 {
-    let live = state.by_end.iter().skip_while(|((end_us, _), _)| *end_us <= now.as_micros());
-    for ((end_us, _), held) in live {
-        if *held >= units {
-            return end_us.saturating_sub(now.as_micros());
-        }
-        units -= held;
-    }
-    0
+fn ends_within_us(live: &[Slot], now: Timestamp, units: u64) -> u64 {
+    let mut ended = 0;
+    let enough = |slot: &&Slot| {
+        ended = add(ended, slot.units);
+        ended >= units
+    };
+    live.iter().find(enough).map_or(0, |slot| slot.end_us.saturating_sub(now.as_micros()))
 }

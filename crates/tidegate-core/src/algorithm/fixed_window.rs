@@ -59,6 +59,10 @@ impl WindowState {
     pub(crate) const fn empty_at_us(&self) -> u64 {
         self.end_us
     }
+
+    pub(crate) const fn start_us(&self) -> u64 {
+        self.start_us
+    }
 }
 
 impl FixedWindow {

@@ -84,7 +84,10 @@ impl Meter {
     pub(crate) fn refund(&self, state: &MeterState, now: Timestamp, units: u64) -> Option<MeterState> {
         let level = self.level(Some(state), now);
         let used = level.used.saturating_sub(units);
-        (used > 0).then(|| self.stored(used, level.since))
+        let stored = self.stored(used, level.since);
+        // A refund never makes anybody wait longer, also not under a rate that was lowered meanwhile.
+        let empty_at_us = stored.empty_at_us.min(state.empty_at_us);
+        (used > 0).then_some(MeterState { empty_at_us, ..stored })
     }
 
     pub(crate) fn standing(&self, state: Option<&MeterState>, now: Timestamp) -> Standing {

@@ -24,7 +24,9 @@ pub(crate) struct SlidingLog {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LogState {
     stamps: VecDeque<Stamp>,
+    /// All units of the stamps that were dropped, and the time of the last of them.
     forgotten: u64,
+    forgotten_us: u64,
     empty_at_us: u64,
 }
 
@@ -43,6 +45,10 @@ impl LogState {
 
     pub(crate) fn heap_bytes(&self) -> usize {
         self.stamps.capacity() * size_of::<Stamp>()
+    }
+
+    pub(crate) fn last_us(&self) -> u64 {
+        self.last().map_or(0, |last| last.at_us)
     }
 
     fn last(&self) -> Option<Stamp> {
@@ -103,7 +109,7 @@ impl SlidingLog {
 
     pub(crate) fn charge(&self, state: &mut LogState, now: Timestamp, cost: u64) {
         self.forget(state, now);
-        let now_us = state.last().map_or(0, |last| last.at_us).max(now.as_micros());
+        let now_us = state.last_us().max(now.as_micros());
         let before_last = state.stamps.len().checked_sub(1).map_or(0, |last| state.total_before(last));
         let total = state.last().map_or(state.forgotten, |last| last.total);
         let shares = |last: Stamp| last.at_us == now_us || add(last.total - before_last, cost) <= self.share;
@@ -114,20 +120,25 @@ impl SlidingLog {
         state.empty_at_us = now_us.saturating_add(self.window_us);
     }
 
-    /// Takes the units from the stamp that stands for the instant of the charge, if it still counts.
+    /// Takes the units from the stamp that stands for the instant of the charge, if it still counts. What a stamp does not
+    /// have is taken from the next: a charge whose clock was a little behind was booked there.
     pub(crate) fn refund(&self, state: &mut LogState, now: Timestamp, refund: Refund) {
         self.forget(state, now);
-        let charged_us = refund.charged_at.as_micros();
-        let latest = state.last().map_or(0, |last| last.at_us);
-        let index = state.stamps.partition_point(|stamp| stamp.at_us < charged_us.min(latest));
-        let expired = charged_us.saturating_add(self.window_us) <= now.as_micros();
-        let Some(stamp) = state.stamps.get(index).filter(|_| !expired) else { return };
-        let units = refund.units.min(stamp.total - state.total_before(index));
-        for stamp in state.stamps.range_mut(index..) {
-            stamp.total -= units;
+        let charged_us = refund.charged_at.as_micros().min(state.last_us());
+        if charged_us <= state.forgotten_us {
+            return;
         }
-        if state.stamps[index].total == state.total_before(index) {
-            state.stamps.remove(index);
+        let mut units = refund.units;
+        let mut index = state.stamps.partition_point(|stamp| stamp.at_us < charged_us);
+        while units > 0 && index < state.stamps.len() {
+            let taken = units.min(state.stamps[index].total - state.total_before(index));
+            units -= taken;
+            state.stamps.range_mut(index..).for_each(|stamp| stamp.total -= taken);
+            if state.stamps[index].total == state.total_before(index) {
+                state.stamps.remove(index);
+            } else {
+                index += 1;
+            }
         }
         let last_us = state.last().map(|last| last.at_us.saturating_add(self.window_us));
         state.empty_at_us = last_us.unwrap_or(0);
@@ -167,13 +178,14 @@ impl SlidingLog {
         match self.counting(Some(state), now) {
             (Some((_, first)), used) if used > 0 => {
                 state.forgotten = state.total_before(first);
-                state.stamps.drain(..first);
+                let dropped = state.stamps.drain(..first).next_back();
+                state.forgotten_us = dropped.map_or(state.forgotten_us, |stamp| stamp.at_us);
                 state.rebase();
             }
-            _ => {
-                state.stamps.clear();
-                state.forgotten = 0;
-            }
+            (Some(_), _) => *state = LogState { forgotten_us: state.last_us(), ..LogState::default() },
+            (None, _) if state.stamps.is_empty() => {}
+            // What a wrong clock wrote says nothing about the past either.
+            (None, _) => *state = LogState::default(),
         }
     }
 }

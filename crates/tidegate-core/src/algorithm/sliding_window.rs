@@ -37,6 +37,10 @@ impl PartsState {
         self.empty_at_us
     }
 
+    pub(crate) const fn start_us(&self) -> u64 {
+        self.start_us
+    }
+
     pub(crate) fn heap_bytes(&self) -> usize {
         if self.counts.spilled() { self.counts.capacity() * size_of::<u64>() } else { 0 }
     }

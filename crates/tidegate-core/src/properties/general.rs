@@ -14,7 +14,12 @@ fn reset_after_us(limit: &Limit, state: &State, now: Timestamp) -> u64 {
 }
 
 /// The promises of one verdict about the calls that may follow it.
-fn check_promises(limit: &Limit, state: &State, now: Timestamp, cost: u64) -> Result<(), TestCaseError> {
+pub(super) fn check_promises(
+    limit: &Limit,
+    state: &State,
+    now: Timestamp,
+    cost: u64,
+) -> Result<(), TestCaseError> {
     let passes = |at: Timestamp, cost: u64| limit.judge(state, at, cost).allowed();
 
     let left = remaining(limit, state, now);
@@ -171,19 +176,26 @@ proptest! {
 
     #[test]
     fn no_input_at_all_makes_a_step_panic(
-        (limit, _) in with_asks(limits()),
-        calls in prop::collection::vec((any::<u64>(), any::<u64>(), 0..4_u8), 0..20),
+        limit in prop_oneof![limits(), Just(crate::Limit::sliding_window_in_parts(5, std::time::Duration::from_secs(60), 60).unwrap())],
+        calls in prop::collection::vec((any::<bool>(), any::<u64>(), any::<u64>(), 0..5_u8), 0..80),
     ) {
-        let mut state = State::EMPTY;
-        for (now_us, cost, verb) in calls {
-            let now = Timestamp::from_micros(now_us);
+        let (mut state, mut now) = (State::EMPTY, Timestamp::from_micros(START_US));
+        for (jumps, time_us, cost, verb) in calls {
+            now = if jumps { Timestamp::from_micros(time_us) } else { now.plus_us(time_us % 2_000_000) };
+            let refund = Refund { units: cost, charged_at: Timestamp::from_micros(cost) };
             match verb {
-                0 => limit.charge(&mut state, now, cost, Ticket(u128::from(cost))),
-                1 => limit.refund(&mut state, now, Refund { units: cost, charged_at: Timestamp::from_micros(cost) }),
-                2 => drop(limit.renew(&mut state, now, Ticket(u128::from(cost)))),
+                0 | 1 => {
+                    limit.charge(&mut state, now, cost, Ticket(u128::from(cost)));
+                }
+                2 => limit.refund(&mut state, now, refund),
+                3 => {
+                    limit.renew(&mut state, now, Ticket(u128::from(cost)));
+                }
                 _ => drop(limit.step(&mut state, now, cost)),
             }
-            limit.verdict(&state, now, limit.judge(&state, now, cost));
+            let verdict = limit.verdict(&state, now, limit.judge(&state, now, 1));
+            prop_assert!(verdict.remaining <= limit.capacity());
+            prop_assert_eq!(verdict.remaining > 0, limit.judge(&state, now, 1).allowed());
         }
     }
 }

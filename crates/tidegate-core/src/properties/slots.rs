@@ -32,7 +32,7 @@ struct Oracle(Vec<(u128, u64, u64)>);
 impl Oracle {
     fn held(&mut self, now_us: u64) -> u64 {
         self.0.retain(|(_, end_us, _)| *end_us > now_us);
-        self.0.sort_by_key(|(slot, end_us, _)| (*end_us, *slot));
+        self.0.sort_by_key(|(_, end_us, _)| *end_us);
         self.0.iter().map(|(_, _, units)| units).sum()
     }
 
@@ -60,13 +60,8 @@ proptest! {
                     prop_assert_eq!(outcome.allowed(), held + cost <= limit_slots);
                     if outcome.allowed() {
                         limit.charge(&mut state, now, cost, Ticket(slot));
-                        match oracle.find(slot) {
-                            Some(index) => {
-                                oracle.0[index].1 = now_us + TERM_US;
-                                oracle.0[index].2 += cost;
-                            }
-                            None => oracle.0.push((slot, now_us + TERM_US, cost)),
-                        }
+                        let held = oracle.find(slot).map_or(0, |index| oracle.0.remove(index).2);
+                        oracle.0.push((slot, now_us + TERM_US, held + cost));
                     }
                 }
                 Op::Release { slot } => {
@@ -75,7 +70,8 @@ proptest! {
                 }
                 Op::Renew { slot } => {
                     let expected = oracle.find(slot).map(|index| {
-                        oracle.0[index].1 = now_us + TERM_US;
+                        let (_, _, units) = oracle.0.remove(index);
+                        oracle.0.push((slot, now_us + TERM_US, units));
                         Timestamp::from_micros(now_us + TERM_US)
                     });
                     prop_assert_eq!(limit.renew(&mut state, now, Ticket(slot)), expected);
