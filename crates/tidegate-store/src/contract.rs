@@ -1,6 +1,7 @@
 //! The contract: what every store and every layer around one offers.
 
 use std::future::Future;
+use std::time::Duration;
 
 use smallvec::SmallVec;
 use tidegate_core::{Outside, Plan, Ticket, Timestamp, Verdict};
@@ -16,7 +17,8 @@ pub trait Store: Send + Sync {
     /// addition, the first did. A group that does not pass is charged nowhere.
     fn decide(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<Answer, StoreError>> + Send;
 
-    /// What [`decide`](Store::decide) would answer, with nothing charged.
+    /// What each charge of the plan would be told now, with nothing charged: groups are judged by themselves, and
+    /// idempotency keys are not looked up.
     fn read(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<Answer, StoreError>> + Send;
 
     /// Decides, and if the plan passes remembers it under its ticket until it is committed, cancelled, or ends.
@@ -28,7 +30,8 @@ pub trait Store: Send + Sync {
     ) -> impl Future<Output = Result<Answer, StoreError>> + Send;
 
     /// Settles a reservation at what it really cost, one number per charge of its plan: less is given back, more is
-    /// charged as a debt past the limit. Slots are given back.
+    /// charged as a debt past the limit. Slots are given back. Of a window that has passed there is nothing to give back; a
+    /// calendar window beyond the bounds that its limit came with takes no debt any more.
     fn commit(
         &self,
         ticket: Ticket,
@@ -36,7 +39,7 @@ pub trait Store: Send + Sync {
         now: Timestamp,
     ) -> impl Future<Output = Result<Settlement, StoreError>> + Send;
 
-    /// Settles a reservation at nothing: everything is given back.
+    /// Settles a reservation at nothing: everything is given back, and its idempotency key is free again.
     fn cancel(
         &self,
         ticket: Ticket,
@@ -54,7 +57,8 @@ pub trait Store: Send + Sync {
         now: Timestamp,
     ) -> impl Future<Output = Result<Option<Timestamp>, StoreError>> + Send;
 
-    /// Gives the plan's costs back, as far as they still count.
+    /// Gives the plan's costs back, as far as they still count. Of a concurrency limit it ends the slots that would end
+    /// first, whoever holds them: who holds a ticket [releases](Store::release) it instead.
     fn refund(
         &self,
         plan: &Plan,
@@ -62,7 +66,8 @@ pub trait Store: Send + Sync {
         now: Timestamp,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Forgets the counters that the plan names; how many there were.
+    /// Forgets the counters that the plan names; how many there were. Reservations stay: what they give back later is
+    /// taken from what is there then.
     fn reset(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<usize, StoreError>> + Send;
 }
 
@@ -82,15 +87,18 @@ pub struct Answer {
     paid: u64,
     /// Whether the first group passed.
     allowed: bool,
+    /// How long the first group holds the request back.
+    delay_us: u64,
 }
 
 impl Answer {
     /// An answer to that plan: its verdicts, and which charges were paid.
     pub fn new(plan: &Plan, verdicts: Verdicts, paid: impl Fn(usize) -> bool) -> Self {
         let bits = (0..plan.len()).filter(|index| paid(*index)).fold(0, |bits, index| bits | 1 << index);
-        let refused =
-            plan.charges().zip(&verdicts).any(|(charge, verdict)| charge.group == 0 && !verdict.allowed());
-        Self { verdicts, ticket: plan.ticket(), replayed: false, paid: bits, allowed: !refused }
+        let first = || plan.charges().zip(&verdicts).filter(|(charge, _)| charge.group == 0);
+        let allowed = first().all(|(_, verdict)| verdict.allowed());
+        let delay_us = first().map(|(_, verdict)| verdict.delay_us()).max().filter(|_| allowed).unwrap_or(0);
+        Self { verdicts, ticket: plan.ticket(), replayed: false, paid: bits, allowed, delay_us }
     }
 
     /// The same answer given again.
@@ -107,12 +115,15 @@ impl Answer {
 
     /// Whether the charge at that place was paid.
     pub fn paid(&self, index: usize) -> bool {
-        self.paid & (1 << index) != 0
+        u32::try_from(index)
+            .ok()
+            .and_then(|index| self.paid.checked_shr(index))
+            .is_some_and(|bits| bits & 1 == 1)
     }
 
-    /// How long an admitted request should be held back: the longest of its delays.
+    /// How long an admitted request should be held back: the longest delay of its first group.
     pub fn delay_us(&self) -> u64 {
-        self.verdicts.iter().map(Verdict::delay_us).max().unwrap_or(0)
+        self.delay_us
     }
 }
 
@@ -123,6 +134,20 @@ pub struct Hold {
     pub term_us: u64,
     /// What happens to the units of a reservation that ends unsettled.
     pub at_end: AtEnd,
+}
+
+impl Hold {
+    /// Lasts so long; if nobody settles it, it stays spent.
+    pub fn lasting(term: Duration) -> Self {
+        Self { term_us: u64::try_from(term.as_micros()).unwrap_or(u64::MAX), at_end: AtEnd::Keep }
+    }
+
+    /// The same, but if nobody settles it, it is given back.
+    #[must_use]
+    pub const fn then_given_back(mut self) -> Self {
+        self.at_end = AtEnd::GiveBack;
+        self
+    }
 }
 
 /// What becomes of a reservation that nobody settled.

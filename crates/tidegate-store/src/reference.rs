@@ -17,7 +17,7 @@ use tidegate_core::{Outside, Plan, Refund, State, Ticket, Timestamp};
 use crate::contract::{Answer, AtEnd, Hold, Settlement, Store, StoreError};
 use reservations::{Reservation, Reservations};
 use step::Step;
-use table::{Held, Table};
+use table::{Budget, Held, Table};
 
 /// How many shards there are: enough that two threads seldom meet, few enough that a byte cap divides sensibly.
 const SHARDS: usize = 64;
@@ -32,11 +32,13 @@ pub const MIN_CAP_BYTES: usize = 1 << 20;
 ///
 /// When its cap is reached, counters that have emptied make room first, then those that would empty soonest; what was
 /// lost is counted in [`Usage::evicted`]. Losing a counter means that its key starts afresh: at most one more burst, or
-/// one more window's amount, per loss.
-#[derive(Debug)]
+/// one more window's amount, per loss. A plan's own counters never make room for each other, so that memory stays below
+/// the cap and the counters of the plans that are being decided.
 pub struct Reference {
     hasher: RandomState,
     shards: Box<[Mutex<Shard>]>,
+    counters: Budget,
+    admissions: Budget,
     reservations: Mutex<Reservations>,
     /// When the next reservation ends; read without the lock, so that checks pay nothing while none is due.
     next_end_us: AtomicU64,
@@ -57,14 +59,12 @@ pub struct Usage {
     pub evicted: u64,
 }
 
-#[derive(Debug)]
 struct Shard {
     counters: Table<State>,
     admissions: Table<Admission>,
 }
 
 /// An admission remembered under an idempotency key.
-#[derive(Debug)]
 struct Admission {
     fingerprint: u64,
     until: Timestamp,
@@ -111,13 +111,10 @@ impl Reference {
     /// an eighth each for idempotency keys and for reservations.
     pub fn with_cap(cap_bytes: usize) -> Self {
         let cap_bytes = cap_bytes.max(MIN_CAP_BYTES);
-        let shard = || {
-            Mutex::new(Shard {
-                counters: Table::with_cap(cap_bytes / SHARDS * 3 / 4),
-                admissions: Table::with_cap(cap_bytes / SHARDS / 8),
-            })
-        };
+        let shard = || Mutex::new(Shard { counters: Table::new(), admissions: Table::new() });
         Self {
+            counters: Budget::of(cap_bytes / 4 * 3),
+            admissions: Budget::of(cap_bytes / 8),
             hasher: RandomState::new(),
             shards: (0..SHARDS).map(|_| shard()).collect(),
             reservations: Mutex::new(Reservations::with_cap(cap_bytes / 8)),
@@ -144,7 +141,7 @@ impl Reference {
     /// [`Store::decide`] without a future.
     pub fn decide_now(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
         self.give_back_what_ended(now);
-        self.decide_unless_known(plan, now, || Ok(()))
+        self.decide_unless_known(plan, now, || Ok(()), |_| {})
     }
 
     /// [`Store::read`] without a future.
@@ -162,17 +159,12 @@ impl Reference {
     /// [`Store::reserve`] without a future.
     pub fn reserve_now(&self, plan: &Plan, hold: Hold, now: Timestamp) -> Result<Answer, StoreError> {
         let mut reservations = self.reservations_at(now);
-        let answer = self.decide_unless_known(plan, now, || reservations.admit(plan))?;
+        let mut paid = Vec::new();
+        let may = || reservations.admit(plan);
+        let answer = self.decide_unless_known(plan, now, may, |step| paid = step.paid())?;
         if answer.allowed() && !answer.replayed {
             let ends_at = now.plus_us(hold.term_us);
-            let paid = (0..plan.len()).filter(|index| answer.paid(*index)).collect();
-            reservations.insert(Reservation {
-                plan: plan.clone(),
-                paid,
-                made_at: now,
-                ends_at,
-                at_end: hold.at_end,
-            });
+            reservations.insert(Reservation { plan: plan.clone(), paid, ends_at, at_end: hold.at_end });
             self.publish_next_end(&reservations);
         }
         Ok(answer)
@@ -190,14 +182,14 @@ impl Reference {
             Some(charges) if charges != costs.len() => {
                 Err(StoreError::CostCount { charges, costs: costs.len() })
             }
-            _ => Ok(self.settle(&mut reservations, ticket, now, |index| costs[index])),
+            _ => Ok(self.settle(&mut reservations, ticket, now, Truth::Costs(costs))),
         }
     }
 
     /// [`Store::cancel`] without a future.
     pub fn cancel_now(&self, ticket: Ticket, now: Timestamp) -> Settlement {
         let mut reservations = self.reservations_at(now);
-        self.settle(&mut reservations, ticket, now, |_| 0)
+        self.settle(&mut reservations, ticket, now, Truth::Nothing)
     }
 
     /// [`Store::release`] without a future.
@@ -233,12 +225,13 @@ impl Reference {
     }
 
     /// One atomic step: every shard of the plan is locked while this runs. `may` has a last word before a plan that is
-    /// not a replay is judged.
+    /// not a replay is judged; `then` sees the step when it is paid.
     fn decide_unless_known(
         &self,
         plan: &Plan,
         now: Timestamp,
         may: impl FnOnce() -> Result<(), StoreError>,
+        then: impl FnOnce(&Step<'_>),
     ) -> Result<Answer, StoreError> {
         covers(plan, now)?;
         let mut step = Step::new(plan, &self.hasher);
@@ -247,12 +240,25 @@ impl Reference {
             return Ok(answer);
         }
         may()?;
-        step.make_room(now);
+        step.make_room(now, self);
         step.judge_and_pay(now);
+        then(&step);
         let answer = step.answer(now);
         step.remember(&answer, now);
-        step.keep_the_cap(now);
+        step.keep_the_caps(now, self);
+        drop(step);
+        self.make_room_elsewhere(plan, now);
         Ok(answer)
+    }
+
+    /// If the plan's own shards had nothing left to drop, the others do: a few entries each, in turn.
+    fn make_room_elsewhere(&self, plan: &Plan, now: Timestamp) {
+        let drop_some = |shard: &Mutex<Shard>| {
+            locked(shard).counters.drop_some(&self.counters, now, |key| step::pinned(plan, key))
+        };
+        while self.counters.is_exceeded()
+            && self.shards.iter().fold(false, |any, shard| any | drop_some(shard))
+        {}
     }
 
     /// The reservations, after those that have ended are dealt with. Always locked before any shard.
@@ -283,8 +289,8 @@ impl Reference {
     fn give_back(&self, ended: &Reservation, now: Timestamp) {
         let mut step = Step::new(&ended.plan, &self.hasher);
         step.lock(&self.shards);
-        for index in &ended.paid {
-            step.adjust(*index, now, 0, ended.made_at);
+        for (index, booked_at) in &ended.paid {
+            step.adjust(*index, now, 0, *booked_at);
         }
     }
 
@@ -293,18 +299,38 @@ impl Reference {
         reservations: &mut Reservations,
         ticket: Ticket,
         now: Timestamp,
-        cost: impl Fn(usize) -> u64,
+        truth: Truth<'_>,
     ) -> Settlement {
         let Some(reservation) = reservations.remove(ticket) else { return Settlement::Gone };
         self.publish_next_end(reservations);
         let mut step = Step::new(&reservation.plan, &self.hasher);
         step.lock(&self.shards);
-        for index in &reservation.paid {
-            step.adjust(*index, now, cost(*index), reservation.made_at);
+        for (index, booked_at) in &reservation.paid {
+            let cost = if let Truth::Costs(costs) = truth { costs[*index] } else { 0 };
+            step.adjust(*index, now, cost, *booked_at);
+        }
+        if matches!(truth, Truth::Nothing) {
+            step.forget_name();
         }
         let verdicts = step.verdicts(now);
-        step.keep_the_cap(now);
+        step.keep_the_caps(now, self);
         Settlement::Settled(verdicts)
+    }
+}
+
+/// What a reservation came to.
+#[derive(Clone, Copy)]
+enum Truth<'a> {
+    /// So much for each charge.
+    Costs(&'a [u64]),
+    /// It was not needed.
+    Nothing,
+}
+
+/// Counters may stand under secret keys: a store tells how much it holds, not what.
+impl std::fmt::Debug for Reference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Reference").field(&self.usage()).finish()
     }
 }
 

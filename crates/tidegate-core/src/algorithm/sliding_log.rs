@@ -24,8 +24,10 @@ pub(crate) struct SlidingLog {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LogState {
     stamps: VecDeque<Stamp>,
-    /// All units of the stamps that were dropped, and the time of the last of them.
+    /// All units of the stamps that were dropped.
     forgotten: u64,
+    /// What was charged up to then is not here any more: the time of the last stamp that was dropped, or, in a log that
+    /// began anew, the time before its first.
     forgotten_us: u64,
     empty_at_us: u64,
 }
@@ -110,6 +112,9 @@ impl SlidingLog {
     pub(crate) fn charge(&self, state: &mut LogState, now: Timestamp, cost: u64) {
         self.forget(state, now);
         let now_us = state.last_us().max(now.as_micros());
+        if state.stamps.is_empty() {
+            state.forgotten_us = now_us.saturating_sub(1);
+        }
         let before_last = state.stamps.len().checked_sub(1).map_or(0, |last| state.total_before(last));
         let total = state.last().map_or(state.forgotten, |last| last.total);
         let shares = |last: Stamp| last.at_us == now_us || add(last.total - before_last, cost) <= self.share;
@@ -182,10 +187,7 @@ impl SlidingLog {
                 state.forgotten_us = dropped.map_or(state.forgotten_us, |stamp| stamp.at_us);
                 state.rebase();
             }
-            (Some(_), _) => *state = LogState { forgotten_us: state.last_us(), ..LogState::default() },
-            (None, _) if state.stamps.is_empty() => {}
-            // What a wrong clock wrote says nothing about the past either.
-            (None, _) => *state = LogState::default(),
+            _ => *state = LogState::default(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use tidegate_core::{Idempotency, Key, Limit, Plan, Ticket};
 
 use super::{Case, MINUTE, SECOND_US, START, decide, remaining, single, slots, wait, with_ticket};
-use crate::contract::{AtEnd, Hold, Store, StoreError};
+use crate::contract::{AtEnd, Hold, Settlement, Store, StoreError};
 
 pub(super) fn cases<S: Store>() -> Vec<Case<S>> {
     vec![
@@ -54,7 +54,10 @@ fn an_admission_is_forgotten_after_its_time<S: Store>(store: &S) {
 
 fn another_check_under_the_same_name_is_an_error<S: Store>(store: &S) {
     decide(store, &named(single("idem", log(5), 2), "acme", "req-1"), START);
-    for other in [single("idem", log(5), 1), single("other", log(5), 2)] {
+    let mut shadow = Plan::new();
+    shadow.next_group();
+    shadow.charge_encoded(single("idem", log(5), 2).get(0).key, log(5), 2).expect("a small plan");
+    for other in [single("idem", log(5), 1), single("other", log(5), 2), shadow] {
         let answer = wait(store.decide(&named(other, "acme", "req-1"), START));
         assert_eq!(answer, Err(StoreError::IdempotencyConflict));
     }
@@ -76,6 +79,13 @@ fn a_repeated_reservation_is_the_first_one<S: Store>(store: &S) {
     let second = wait(store.reserve(&plan, hold, START)).expect("the store reserves");
     assert!(first.allowed() && second.replayed);
     assert_eq!(remaining(store, &single("idem", log(5), 1), START), 3);
-    assert!(wait(store.cancel(Ticket(1), START)).is_ok());
+    assert!(matches!(wait(store.cancel(Ticket(1), START)), Ok(Settlement::Settled(_))));
+    assert_eq!(
+        wait(store.cancel(Ticket(1), START)),
+        Ok(Settlement::Gone),
+        "the repetition was reserved as well"
+    );
     assert_eq!(remaining(store, &single("idem", log(5), 1), START), 5);
+    let again = wait(store.reserve(&plan, hold, START)).expect("the store reserves");
+    assert!(again.allowed() && !again.replayed, "a cancelled reservation keeps its name");
 }

@@ -14,6 +14,8 @@ pub(super) fn cases<S: Store>(exact: bool) -> Vec<Case<S>> {
         ("a refused group is charged nowhere", a_refused_group_is_charged_nowhere),
         ("charges of one key in one group count together", duplicates_count_together),
         ("a shadow group follows the first and never decides", shadow_groups_never_decide),
+        ("a plan of shadows alone passes", a_plan_of_shadows_alone_passes),
+        ("a shadow that shapes delays nobody", a_shadow_that_shapes_delays_nobody),
         ("peeks and reads are free", peeks_and_reads_are_free),
         ("a cost above the limit can never pass", a_cost_above_the_limit_can_never_pass),
         ("different keys never meet", different_keys_never_meet),
@@ -91,6 +93,35 @@ fn shadow_groups_never_decide<S: Store>(store: &S) {
     assert_eq!(seen[1], (true, [true, false, true]), "a shadow group that refuses does not refuse the check");
     assert_eq!(seen[3], (false, [false, false, false]), "a refused check is not charged to a shadow");
     assert_eq!(remaining(store, &single("shadow wide", limit(100), 1), START), 97);
+}
+
+fn shadow_of(plan: &mut tidegate_core::Plan, name: &str, limit: Limit, cost: u64) {
+    plan.next_group();
+    let key = tidegate_core::Key { home: &[name.as_bytes()], own: &[b"conformance"] };
+    plan.charge(key, limit, cost).expect("a small plan");
+}
+
+fn a_plan_of_shadows_alone_passes<S: Store>(store: &S) {
+    let mut plan = tidegate_core::Plan::new();
+    shadow_of(&mut plan, "shadow", Limit::sliding_log(1, super::MINUTE).expect("an ordinary limit"), 1);
+    let seen: Vec<_> = (0..3)
+        .map(|_| decide(store, &plan, START))
+        .map(|answer| (answer.allowed(), answer.paid(0)))
+        .collect();
+    assert_eq!(seen, [(true, true), (true, false), (true, false)]);
+}
+
+fn a_shadow_that_shapes_delays_nobody<S: Store>(store: &S) {
+    let rate = super::rate(1, std::time::Duration::from_secs(1));
+    let shape = Limit::leaky_bucket_shaping(5, rate).expect("an ordinary limit");
+    let mut plan = single("wide", Limit::sliding_log(100, super::MINUTE).expect("an ordinary limit"), 1);
+    shadow_of(&mut plan, "shadow", shape, 1);
+    for _ in 0..3 {
+        assert_eq!(decide(store, &plan, START).delay_us(), 0);
+    }
+    let delays: Vec<u64> =
+        (0..7).map(|_| decide(store, &single("queue", shape, 1), START).delay_us()).collect();
+    assert_eq!(delays, [0, 1, 2, 3, 4, 0, 0].map(|seconds| seconds * SECOND_US), "a refusal has no delay");
 }
 
 fn peeks_and_reads_are_free<S: Store>(store: &S) {

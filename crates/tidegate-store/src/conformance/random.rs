@@ -37,8 +37,8 @@ impl Random {
     fn plan(&mut self, ticket: u64, amounts: &[u64]) -> Plan {
         let mut plan = Plan::new();
         plan.set_ticket(Ticket(u128::from(ticket)));
+        let amount = self.one_of(amounts);
         for _ in 0..=self.below(4) {
-            let amount = self.one_of(amounts);
             let (name, limit) = self.one_of(&every_limit(amount));
             let (key, cost) = (self.one_of(b"abc"), self.one_of(&[0, 1, 1, 1, 2, 3, 6]));
             plan.charge(Key { home: &[&[key]], own: &[name.as_bytes()] }, limit, cost).expect("a small plan");

@@ -21,6 +21,8 @@ pub(super) fn cases<S: Store>(exact: bool) -> Vec<Case<S>> {
         ("slots come back by release, and end by themselves", slots_come_back),
         ("a renewed slot lasts, an ended one is gone", renewal),
         ("a commit gives the slot back", a_commit_gives_the_slot_back),
+        ("a renewal tells the first end, and nothing if a slot is gone", a_renewal_of_two_rooms),
+        ("what is settled in a later window is settled there", settled_in_a_later_window),
         ("a loan that ends gives back its own slot and no other", a_loan_gives_back_its_own_slot),
         ("a window that has passed has nothing to give back", a_passed_window_gives_nothing_back),
     ];
@@ -31,6 +33,10 @@ pub(super) fn cases<S: Store>(exact: bool) -> Vec<Case<S>> {
         cases.push(("an unsettled reservation stays spent", an_unsettled_reservation_stays_spent));
         cases.push(("a loan comes back by itself", a_loan_comes_back_by_itself));
         cases.push(("a refund is clamped", a_refund_is_clamped));
+        cases.push((
+            "what a late clock reserved comes back whole",
+            what_a_late_clock_reserved_comes_back_whole,
+        ));
     }
     cases
 }
@@ -138,7 +144,9 @@ fn a_loan_comes_back_by_itself<S: Store>(store: &S) {
     assert!(reserve(store, &with_ticket(single("loan", limit, 8), 1), LOAN));
     let before = START.plus_us(LOAN.term_us - 1);
     assert_eq!(remaining(store, &single("loan", limit, 1), before), 2);
-    assert!(decide(store, &single("loan", limit, 10), START.plus_us(LOAN.term_us)).allowed());
+    let after = START.plus_us(LOAN.term_us);
+    assert_eq!(remaining(store, &single("loan", limit, 1), after), 10, "a read does not see what came back");
+    assert!(decide(store, &single("loan", limit, 10), after).allowed());
 }
 
 fn slots_come_back<S: Store>(store: &S) {
@@ -171,6 +179,53 @@ fn a_commit_gives_the_slot_back<S: Store>(store: &S) {
     assert!(matches!(wait(store.commit(Ticket(1), &[1, 2], START)), Ok(Settlement::Settled(_))));
     assert_eq!(remaining(store, &single("quota", limit, 1), START), 8);
     assert!(reserve(store, &plan(2), HOLD));
+}
+
+fn a_renewal_of_two_rooms<S: Store>(store: &S) {
+    let short = Limit::concurrency(1, std::time::Duration::from_secs(10)).expect("an ordinary limit");
+    let both = with_ticket(together(&[("long", slots(1), 1), ("short", short, 1)]), 1);
+    assert!(decide(store, &both, START).allowed());
+    let later = START.plus_us(9 * SECOND_US);
+    assert_eq!(wait(store.renew(&both, later)), Ok(Some(later.plus_us(10 * SECOND_US))));
+    let too_late = later.plus_us(10 * SECOND_US);
+    assert_eq!(wait(store.renew(&both, too_late)), Ok(None), "the short slot has ended");
+    assert_eq!(wait(store.renew(&with_ticket(single("nowhere", slots(1), 1), 1), START)), Ok(None));
+}
+
+fn settled_in_a_later_window<S: Store>(store: &S) {
+    let limit = Limit::fixed_window(10, tidegate_core::Window::Aligned(MINUTE)).expect("an ordinary limit");
+    let (window, next) = (with_ticket(single("window", limit, 8), 1), START.plus_us(60 * SECOND_US));
+    let hold = Hold { term_us: 120 * SECOND_US, at_end: AtEnd::Keep };
+    assert!(wait(store.reserve(&window, hold, START)).is_ok_and(|answer| answer.allowed()));
+    decide(store, &single("window", limit, 5), next);
+    assert!(matches!(wait(store.cancel(Ticket(1), next)), Ok(Settlement::Settled(_))));
+    assert_eq!(
+        remaining(store, &single("window", limit, 1), next),
+        5,
+        "the passed window gave something back"
+    );
+    let loan = Hold { at_end: AtEnd::GiveBack, ..HOLD };
+    let late = with_ticket(single("loan", limit, 8), 2);
+    let boundary = START.plus_us(60 * SECOND_US - START.as_micros() % (60 * SECOND_US));
+    assert!(wait(store.reserve(&late, loan, boundary.minus_us(1))).is_ok_and(|answer| answer.allowed()));
+    decide(store, &single("loan", limit, 5), boundary);
+    assert_eq!(remaining(store, &single("loan", limit, 1), boundary.plus_us(10 * SECOND_US)), 5);
+}
+
+/// Threads read the clock, then wait for the store: the order of arrival is not the order of time.
+fn what_a_late_clock_reserved_comes_back_whole<S: Store>(store: &S) {
+    for (name, limit) in every_rate_limit(50) {
+        let nows = [98, 100, 103, 99, 101, 97].map(|us| START.plus_us(us));
+        for (ticket, now) in (1..).zip(nows) {
+            let plan = with_ticket(single(name, limit, 3), ticket);
+            assert!(wait(store.reserve(&plan, HOLD, now)).is_ok_and(|answer| answer.allowed()), "{name}");
+        }
+        for ticket in 1..=6 {
+            let settled = wait(store.cancel(Ticket(ticket), START.plus_us(103)));
+            assert!(matches!(settled, Ok(Settlement::Settled(_))), "{name}");
+        }
+        assert_eq!(remaining(store, &single(name, limit, 1), START.plus_us(103)), 50, "{name}");
+    }
 }
 
 fn a_loan_gives_back_its_own_slot<S: Store>(store: &S) {

@@ -7,20 +7,17 @@ use tidegate_core::{Plan, Ticket, Timestamp};
 use crate::contract::{AtEnd, StoreError};
 
 /// A plan that was paid and waits for its real costs.
-#[derive(Debug)]
 pub(super) struct Reservation {
     pub(super) plan: Plan,
-    /// Which of its charges were paid.
-    pub(super) paid: Vec<usize>,
-    pub(super) made_at: Timestamp,
+    /// Which of its charges were paid, and the instants that they were booked at.
+    pub(super) paid: Vec<(usize, Timestamp)>,
     pub(super) ends_at: Timestamp,
     pub(super) at_end: AtEnd,
 }
 
 /// All that are open, within a byte cap.
-#[derive(Debug)]
 pub(super) struct Reservations {
-    by_ticket: BTreeMap<Ticket, Reservation>,
+    by_ticket: BTreeMap<Ticket, Box<Reservation>>,
     by_end: BTreeSet<(Timestamp, Ticket)>,
     bytes: usize,
     cap_bytes: usize,
@@ -60,18 +57,18 @@ impl Reservations {
         let ticket = reservation.plan.ticket();
         self.bytes += reservation.bytes();
         self.by_end.insert((reservation.ends_at, ticket));
-        self.by_ticket.insert(ticket, reservation);
+        self.by_ticket.insert(ticket, Box::new(reservation));
     }
 
     pub(super) fn get(&self, ticket: Ticket) -> Option<&Reservation> {
-        self.by_ticket.get(&ticket)
+        self.by_ticket.get(&ticket).map(Box::as_ref)
     }
 
     pub(super) fn remove(&mut self, ticket: Ticket) -> Option<Reservation> {
         let reservation = self.by_ticket.remove(&ticket)?;
         self.by_end.remove(&(reservation.ends_at, ticket));
         self.bytes -= reservation.bytes();
-        Some(reservation)
+        Some(*reservation)
     }
 
     /// The next that has ended.
@@ -85,8 +82,9 @@ impl Reservations {
     }
 }
 
-/// The plan itself, with its keys, and its places in both maps.
+/// The plan itself, with its keys and its name, and its places in both maps, whose nodes may be half full.
 fn bytes_of(plan: &Plan) -> usize {
     let keys: usize = plan.charges().map(|charge| charge.key.bytes().len()).sum();
-    size_of::<Reservation>() + 2 * keys + plan.len() * 128 + 128
+    let name = plan.idempotency().map_or(0, |name| size_of_val(name) + name.key.as_ref().bytes().len());
+    size_of::<Reservation>() + 2 * keys + name + plan.len() * 128 + 256
 }

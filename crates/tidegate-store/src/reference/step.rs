@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard};
 use smallvec::SmallVec;
 use tidegate_core::{Charge, Limit, Outcome, Plan, Refund, State, Timestamp};
 
-use super::{Admission, Shard, locked, shard_of};
+use super::{Admission, Reference, Shard, locked, shard_of};
 use crate::contract::{Answer, StoreError, Verdicts};
 
 /// A plan and the shards of all its keys, locked. It is filled where it stands and never moved: it is large.
@@ -34,6 +34,7 @@ struct Seat<'a> {
     first: bool,
     outcome: Outcome,
     paid: bool,
+    booked_at: Timestamp,
 }
 
 impl<'a> Step<'a> {
@@ -81,7 +82,7 @@ impl<'a> Step<'a> {
             let end =
                 start + self.seats[start..].iter().take_while(|seat| seat.charge.group == group).count();
             let passes = (start..end).fold(true, |all, index| all & self.judge(index, now));
-            first_passed &= start > 0 || passes;
+            first_passed &= group > 0 || passes;
             if passes && first_passed {
                 (start..end).for_each(|index| self.pay(index, now));
             }
@@ -96,12 +97,14 @@ impl<'a> Step<'a> {
     }
 
     /// Makes room for as many new keys as the plan could bring.
-    pub(super) fn make_room(&mut self, now: Timestamp) {
+    pub(super) fn make_room(&mut self, now: Timestamp, store: &Reference) {
         let plan = self.plan;
-        for (position, (_, shard)) in self.shards.iter_mut().enumerate() {
+        for (position, (number, shard)) in self.shards.iter_mut().enumerate() {
             let more = self.seats.iter().filter(|seat| seat.shard == position).count();
-            shard.counters.make_room(more, now, |key| pinned(plan, key));
-            shard.admissions.make_room(1, now, |_| false);
+            shard.counters.make_room(more, now, &store.counters, |key| pinned(plan, key));
+            if self.name.map(shard_of) == Some(*number) {
+                shard.admissions.make_room(1, now, &store.admissions, |_| false);
+            }
         }
     }
 
@@ -143,7 +146,7 @@ impl<'a> Step<'a> {
     /// Makes the charge.
     fn pay(&mut self, index: usize, now: Timestamp) {
         let Seat { total, first, .. } = self.seats[index];
-        self.seats[index].paid = true;
+        (self.seats[index].paid, self.seats[index].booked_at) = (true, now);
         if first {
             self.charge(index, now, total);
         }
@@ -199,12 +202,26 @@ impl<'a> Step<'a> {
     }
 
     /// Bounds the memory of every shard that was touched.
-    pub(super) fn keep_the_cap(&mut self, now: Timestamp) {
+    pub(super) fn keep_the_caps(&mut self, now: Timestamp, store: &Reference) {
         let plan = self.plan;
         for (_, shard) in &mut self.shards {
-            shard.counters.keep_the_cap(now, |key| pinned(plan, key));
-            shard.admissions.keep_the_cap(now, |_| false);
+            shard.counters.keep_within(&store.counters, now, |key| pinned(plan, key));
+            shard.admissions.keep_within(&store.admissions, now, |_| false);
         }
+    }
+
+    /// Forgets the plan's idempotency key.
+    pub(super) fn forget_name(&mut self) {
+        if let (Some(idempotency), Some(hash)) = (self.plan.idempotency(), self.name) {
+            let shard = self.position(hash);
+            self.shards[shard].1.admissions.remove(hash, idempotency.key.as_ref().bytes());
+        }
+    }
+
+    /// The charges that were paid, and the instants that they were booked at.
+    pub(super) fn paid(&self) -> Vec<(usize, Timestamp)> {
+        let paid = self.seats.iter().enumerate().filter(|(_, seat)| seat.paid);
+        paid.map(|(index, seat)| (index, seat.booked_at)).collect()
     }
 
     fn charge(&mut self, index: usize, now: Timestamp, cost: u64) {
@@ -215,8 +232,10 @@ impl<'a> Step<'a> {
         let Seat { charge, hash, shard, place, .. } = self.seats[index];
         let counters = &mut self.shards[shard].1.counters;
         let place = place.unwrap_or_else(|| counters.insert(hash, charge.key.bytes(), State::EMPTY));
-        counters.change(place, |state| charge.limit.charge(state, now, cost, self.plan.ticket()));
+        let ticket = self.plan.ticket();
+        let booked_at = counters.change(place, |state| charge.limit.charge(state, now, cost, ticket));
         self.seats[index].place = Some(place);
+        self.seats[index].booked_at = booked_at.unwrap_or(now);
     }
 
     /// Looks for the charge's counter, if it was not there yet when last looked for.
@@ -273,10 +292,12 @@ impl<'a> Seat<'a> {
             first: true,
             outcome: Outcome::Allowed,
             paid: false,
+            booked_at: Timestamp::ZERO,
         }
     }
 }
 
-fn pinned(plan: &Plan, key: &[u8]) -> bool {
+/// Whether the key is one of the plan's own: a plan never makes room for itself by forgetting what it just charged.
+pub(super) fn pinned(plan: &Plan, key: &[u8]) -> bool {
     plan.charges().any(|charge| charge.key.bytes() == key)
 }

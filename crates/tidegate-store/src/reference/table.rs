@@ -1,6 +1,7 @@
-//! A map with a byte cap: find by hash, insert, and make room for the next.
+//! A map within a budget of bytes: find by hash, insert, and make room for the next.
 
 use std::hash::BuildHasherDefault;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use indexmap::IndexMap;
 use indexmap::map::RawEntryApiV1;
@@ -24,20 +25,48 @@ pub(super) trait Held {
     fn heap_bytes(&self) -> usize;
 }
 
+/// So many bytes for all tables of one kind together.
+pub(super) struct Budget {
+    cap_bytes: usize,
+    used_bytes: AtomicUsize,
+}
+
+impl Budget {
+    pub(super) const fn of(cap_bytes: usize) -> Self {
+        Self { cap_bytes, used_bytes: AtomicUsize::new(0) }
+    }
+
+    pub(super) fn is_exceeded(&self) -> bool {
+        self.used_bytes.load(Ordering::Relaxed) > self.cap_bytes
+    }
+
+    fn has_room_for(&self, bytes: usize) -> bool {
+        self.used_bytes.load(Ordering::Relaxed).saturating_add(bytes) <= self.cap_bytes
+    }
+
+    fn change(&self, before: usize, after: usize) {
+        if after >= before {
+            self.used_bytes.fetch_add(after - before, Ordering::Relaxed);
+        } else {
+            self.used_bytes.fetch_sub(before - after, Ordering::Relaxed);
+        }
+    }
+}
+
 /// Values under encoded keys. Hashes come from outside, computed once per step with the store's secret.
-#[derive(Debug)]
 pub(super) struct Table<V> {
     map: IndexMap<Box<[u8]>, V, BuildHasherDefault<NoHasher>>,
-    cap_bytes: usize,
     heap_bytes: usize,
+    /// What the budget was last told of.
+    reported_bytes: usize,
     hand: usize,
     unswept: usize,
     evicted: u64,
 }
 
 impl<V: Held> Table<V> {
-    pub(super) fn with_cap(cap_bytes: usize) -> Self {
-        Self { map: IndexMap::default(), cap_bytes, heap_bytes: 0, hand: 0, unswept: 0, evicted: 0 }
+    pub(super) fn new() -> Self {
+        Self { map: IndexMap::default(), heap_bytes: 0, reported_bytes: 0, hand: 0, unswept: 0, evicted: 0 }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -88,30 +117,63 @@ impl<V: Held> Table<V> {
         self.find(hash, key).is_some_and(|place| self.drop_at(place))
     }
 
-    /// Makes sure that `more` entries fit without growing past the cap. Keys that `pinned` holds stay.
-    pub(super) fn make_room(&mut self, more: usize, now: Timestamp, pinned: impl Fn(&[u8]) -> bool) {
-        let grown = Self::places_bytes(self.map.capacity() * 2 + more);
-        if grown + self.heap_bytes <= self.cap_bytes {
+    /// Makes sure that `more` entries fit, in places that are there or that the budget has room for. Keys that `pinned`
+    /// holds stay.
+    pub(super) fn make_room(
+        &mut self,
+        more: usize,
+        now: Timestamp,
+        budget: &Budget,
+        pinned: impl Fn(&[u8]) -> bool,
+    ) {
+        let (places, wanted) = (self.map.capacity(), self.map.len() + more);
+        if wanted <= places
+            || budget.has_room_for(Self::places_bytes(places * 2 + more) - Self::places_bytes(places))
+        {
             return;
         }
-        while self.map.len() + more > self.map.capacity() && self.evict_one(now, &pinned) {}
+        while self.map.len() + more > places && self.evict_one(now, &pinned) {}
+        self.report(budget);
     }
 
-    /// Drops a few entries that have emptied, and more while the cap is exceeded. Keys that `pinned` holds go last: when
-    /// they alone are more than the cap allows.
-    pub(super) fn keep_the_cap(&mut self, now: Timestamp, pinned: impl Fn(&[u8]) -> bool) {
+    /// Drops a few entries that have emptied, and more while the budget is exceeded. Keys that `pinned` holds stay.
+    pub(super) fn keep_within(&mut self, budget: &Budget, now: Timestamp, pinned: impl Fn(&[u8]) -> bool) {
         for _ in 0..std::mem::take(&mut self.unswept) {
             self.advance_hand();
             if self.get(self.hand).is_some_and(|value| value.empty_at() <= now) {
                 self.drop_at(self.hand);
             }
         }
+        self.report(budget);
+        while budget.is_exceeded() && self.evict_one(now, &pinned) {
+            self.report(budget);
+        }
+    }
+
+    /// Drops up to so many entries while the budget is exceeded; whether any was dropped.
+    pub(super) fn drop_some(
+        &mut self,
+        budget: &Budget,
+        now: Timestamp,
+        pinned: impl Fn(&[u8]) -> bool,
+    ) -> bool {
+        let before = self.len();
+        for _ in 0..CANDIDATES {
+            if !budget.is_exceeded() || !self.evict_one(now, &pinned) {
+                break;
+            }
+            self.report(budget);
+        }
+        self.len() < before
+    }
+
+    /// Gives back places that are not needed, and tells the budget what is held now.
+    fn report(&mut self, budget: &Budget) {
         if self.map.capacity() > SMALL && self.map.len() < self.map.capacity() / 8 {
             self.map.shrink_to(self.map.len() * 2);
         }
-        while self.bytes() > self.cap_bytes
-            && (self.evict_one(now, &pinned) || self.evict_one(now, |_| false))
-        {}
+        let bytes = self.bytes();
+        budget.change(std::mem::replace(&mut self.reported_bytes, bytes), bytes);
     }
 
     /// Drops the entry that matters least among a few: one that has emptied, or else the first to empty. False if there
@@ -156,7 +218,7 @@ impl<V: Held> Table<V> {
 }
 
 /// Never asked: every hash comes from outside.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct NoHasher;
 
 impl std::hash::Hasher for NoHasher {
@@ -166,3 +228,6 @@ impl std::hash::Hasher for NoHasher {
 
     fn write(&mut self, _: &[u8]) {}
 }
+
+#[cfg(test)]
+mod tests;

@@ -100,3 +100,73 @@ fn a_plan_is_never_evicted_by_itself() {
         assert!(!store.decide_now(&plan, NOW).unwrap().allowed(), "a plan's own counters were lost");
     }
 }
+
+/// What `work` left allocated, as the allocator counts it.
+fn allocated(work: impl FnOnce()) -> usize {
+    usize::try_from(allocation_counter::measure(work).bytes_current).unwrap()
+}
+
+#[test]
+fn what_is_counted_is_what_is_allocated() {
+    let second = Duration::from_secs(1);
+    let limits = [
+        Limit::gcra(tidegate_core::Rate::new(1, MINUTE).unwrap(), 10).unwrap(),
+        Limit::sliding_window_in_parts(10, second * 60, 60).unwrap(),
+        Limit::sliding_log(10, MINUTE).unwrap(),
+        Limit::concurrency(10, MINUTE).unwrap(),
+    ];
+    for limit in limits {
+        let store = Reference::with_cap(1 << 30);
+        let empty = store.usage().bytes;
+        let real = allocated(|| {
+            for key in 0..5_000 {
+                for n in 0..3 {
+                    let mut plan = plan(key, limit, 1);
+                    plan.set_ticket(Ticket(n));
+                    store.decide_now(&plan, NOW.plus_us(key)).unwrap();
+                }
+            }
+        });
+        let counted = store.usage().bytes - empty;
+        assert!(
+            (real * 9 / 10..=real * 11 / 10).contains(&counted),
+            "{limit:?}: counted {counted}, allocated {real}"
+        );
+    }
+}
+
+#[test]
+fn reservations_and_names_cost_what_is_counted() {
+    for name_bytes in [8, 3_000] {
+        let store = Reference::with_cap(1 << 30);
+        let limit = Limit::sliding_window(1_000_000, MINUTE).unwrap();
+        let real = allocated(|| {
+            for n in 0..2_000_u64 {
+                let mut plan = plan(1, limit, 1);
+                let long = vec![b'x'; name_bytes];
+                let key = Key { home: &[&n.to_be_bytes()], own: &[&long] }.encode().unwrap();
+                plan.set_idempotency(Idempotency { key, keep_us: 60_000_000 });
+                plan.set_ticket(Ticket(u128::from(n)));
+                store.reserve_now(&plan, Hold { term_us: 60_000_000, at_end: AtEnd::Keep }, NOW).unwrap();
+            }
+        });
+        let counted = store.usage().bytes;
+        assert!((real * 8 / 10..=real * 13 / 10).contains(&counted), "counted {counted}, allocated {real}");
+    }
+}
+
+#[test]
+fn one_large_limit_is_enforced_under_a_small_cap() {
+    let store = Reference::with_cap(1 << 20);
+    let log = Limit::sliding_log(5_000, MINUTE).unwrap();
+    let slots = Limit::concurrency(5_000, MINUTE).unwrap();
+    let (mut logged, mut inside) = (0, 0);
+    for n in 0..8_000_u64 {
+        let now = NOW.plus_us(n);
+        logged += u64::from(store.decide_now(&plan(1, log, 1), now).unwrap().allowed());
+        let mut enter = plan(2, slots, 1);
+        enter.set_ticket(Ticket(u128::from(n)));
+        inside += u64::from(store.decide_now(&enter, now).unwrap().allowed());
+    }
+    assert_eq!((logged, inside, store.usage().evicted), (5_000, 5_000, 0));
+}
