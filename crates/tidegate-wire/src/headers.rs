@@ -72,7 +72,8 @@ pub enum Legacy {
 ///
 /// `t` is the time until the whole limit is available again, except that a refused report says when to retry: waiting
 /// for all of a bucket that refills steadily would be needlessly long, and `Retry-After` should not be earlier than
-/// `t`. For the same reason a refusal leaves `t` out of a report that passed and whose reset is later still.
+/// `t`. For the same reason a refusal leaves `t` out of a report that passed and whose reset is later still. What can
+/// never pass has no `t`: no waiting helps.
 ///
 /// A name that no structured field can hold (beyond printable ASCII) costs its report the place in the IETF fields,
 /// and nothing else.
@@ -180,7 +181,7 @@ fn write_draft_10(out: &mut HeaderMap, reports: &[Report<'_>]) {
         };
         let standing = standings.bare_item(name).parameter(REMAINING, integer(report.verdict.remaining));
         let reset_s = seconds_up(report.reset_after_us());
-        if reset_s <= latest_s {
+        if reset_s <= latest_s && report.wait() != Some(Wait::Never) {
             standing.parameter(RESET, integer(reset_s));
         }
     }

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use tidegate::{AtEnd, Decision, Error, Hold, Limit, Limiter, ManualClock, Rate, Rule, Settled};
+use tidegate::{Decision, Error, Hold, Limit, Limiter, ManualClock, Rate, Rule, Settled};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
@@ -74,7 +74,7 @@ impl Tour {
     fn an_estimate(&mut self) -> Result<(), Error> {
         title("Reserve and commit: 1000 tokens a minute");
         let tokens = Rule::new("tokens", Limit::sliding_window(1000, MINUTE)?)?;
-        let hold = Hold { term_us: 30_000_000, at_end: AtEnd::Keep };
+        let hold = Hold::lasting(SECOND * 30);
         for (estimate, truth) in [(400, 150), (800, 900)] {
             let admission = self.limiter.reserve(&[tokens.on("alice").cost(estimate)], hold)?;
             self.row(&format!("reserve {estimate}"), admission.decision());

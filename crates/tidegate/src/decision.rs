@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tidegate_core::Verdict;
+use tidegate_core::{Timestamp, Verdict};
 use tidegate_store::Answer;
 
 use crate::rule::{Rule, Rules};
@@ -13,6 +13,7 @@ use crate::rule::{Rule, Rules};
 pub struct Decision<'a> {
     rules: Rules<'a>,
     answer: Answer,
+    at: Timestamp,
 }
 
 /// What came of asking for something that has to be held: a slot, a reservation.
@@ -24,8 +25,13 @@ pub struct Admission<'a, T> {
 }
 
 impl<'a> Decision<'a> {
-    pub(crate) fn new(rules: Rules<'a>, answer: Answer) -> Self {
-        Self { rules, answer }
+    pub(crate) fn new(rules: Rules<'a>, answer: Answer, at: Timestamp) -> Self {
+        Self { rules, answer, at }
+    }
+
+    /// When it was decided: a [refund](crate::Limiter::refund) wants to know.
+    pub fn at(&self) -> Timestamp {
+        self.at
     }
 
     /// Whether the request may pass (after [`delay`](Decision::delay), if there is one).
@@ -43,7 +49,7 @@ impl<'a> Decision<'a> {
         self.verdicts().filter(|(_, verdict)| !verdict.allowed()).map(|(rule, _)| rule.name())
     }
 
-    /// What is left of the limit that is nearest to its end.
+    /// How many units the next request may take: the least that any of the limits has left.
     pub fn remaining(&self) -> u64 {
         self.answer.verdicts.iter().map(|verdict| verdict.remaining).min().unwrap_or(u64::MAX)
     }

@@ -56,10 +56,10 @@ pub use limiter::Limiter;
 pub use reservation::{Reservation, Settled};
 pub use rule::{Ask, Rule};
 pub use tidegate_core::{
-    Algorithm, Bounds, Limit, LimitError, Outcome, Rate, Retry, Timestamp, Verdict, Window,
+    Algorithm, Bounds, Limit, LimitError, Outcome, PlanError, Rate, Retry, Timestamp, Verdict, Window,
 };
 pub use tidegate_store::reference::Usage;
-pub use tidegate_store::{AtEnd, Hold};
+pub use tidegate_store::{AtEnd, Hold, StoreError};
 
 /// What can be wrong with a question. A refusal is not one of these: it is a [`Decision`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -79,7 +79,7 @@ pub enum Error {
     Calendar,
     /// Too many limits at once, or too long a key.
     #[error(transparent)]
-    Plan(#[from] tidegate_core::PlanError),
+    Plan(#[from] PlanError),
     /// A concurrency limit was asked without holding the slot.
     #[error("rule {rule} limits concurrency: use enter, whose guard gives the slot back")]
     NeedsGuard {
@@ -88,7 +88,7 @@ pub enum Error {
     },
     /// The store could not decide.
     #[error(transparent)]
-    Store(#[from] tidegate_store::StoreError),
+    Store(#[from] StoreError),
 }
 
 #[cfg(doctest)]

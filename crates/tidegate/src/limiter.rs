@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tidegate_core::{Plan, Ticket};
+use tidegate_core::{Plan, Ticket, Timestamp};
 use tidegate_store::reference::{DEFAULT_CAP_BYTES, Usage};
 use tidegate_store::{Hold, Reference};
 
@@ -39,6 +39,11 @@ impl Limiter {
     /// A limiter on the system's clock that holds at most 256 MiB of counters.
     pub fn new() -> Self {
         Self::with_clock(SystemClock::new())
+    }
+
+    /// A limiter on the system's clock that holds at most so many bytes: see [`Limiter::with_clock_and_cap`].
+    pub fn with_cap(cap_bytes: usize) -> Self {
+        Self::with_clock_and_cap(SystemClock::new(), cap_bytes)
     }
 }
 
@@ -78,21 +83,21 @@ impl<C: Clock> Limiter<C> {
 
     /// May a request pass that meets all of these at once? It is charged to all of them or to none.
     pub fn check_all<'a>(&self, asks: &[Ask<'a, '_>]) -> Result<Decision<'a>, Error> {
-        if let Some(ask) = asks.iter().find(|ask| ask.rule.limit().term_us().is_some()) {
-            return Err(Error::NeedsGuard { rule: ask.rule.name().to_owned() });
-        }
+        holds_nothing(asks)?;
         let mut plan = Plan::new();
         fill(&mut plan, asks)?;
-        let answer = self.inner.store.decide_now(&plan, self.inner.clock.now())?;
-        Ok(Decision::new(rules_of(asks), answer))
+        let now = self.inner.clock.now();
+        let answer = self.inner.store.decide_now(&plan, now)?;
+        Ok(Decision::new(rules_of(asks), answer, now))
     }
 
     /// What is left for that key, with nothing charged.
     pub fn peek<'a>(&self, rule: &'a Rule, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<Decision<'a>, Error> {
         let mut plan = Plan::new();
         fill(&mut plan, &[rule.on(key).cost(0)])?;
-        let answer = self.inner.store.read_now(&plan, self.inner.clock.now())?;
-        Ok(Decision::new(std::iter::once(rule).collect(), answer))
+        let now = self.inner.clock.now();
+        let answer = self.inner.store.read_now(&plan, now)?;
+        Ok(Decision::new(std::iter::once(rule).collect(), answer, now))
     }
 
     /// Takes a slot of every concurrency limit among these, and charges the others. The guard gives the slots back when it
@@ -115,20 +120,21 @@ impl<C: Clock> Limiter<C> {
         let mut plan = Plan::new();
         fill(&mut plan, asks)?;
         plan.set_ticket(self.inner.tickets.next());
-        let answer = self.inner.store.decide_now(&plan, self.inner.clock.now())?;
-        let guard = answer.allowed().then(|| Guard::new(self.clone(), plan));
-        Ok(Admission::new(Decision::new(rules_of(asks), answer), guard))
+        let now = self.inner.clock.now();
+        let answer = self.inner.store.decide_now(&plan, now)?;
+        let guard = answer.allowed().then(|| Guard::new(self.clone(), plan, now));
+        Ok(Admission::new(Decision::new(rules_of(asks), answer, now), guard))
     }
 
     /// Charges an estimate now; [`Reservation::commit`] replaces it by the truth.
     ///
     /// ```
     /// use std::time::Duration;
-    /// use tidegate::{AtEnd, Hold, Limit, Limiter, Rule};
+    /// use tidegate::{Hold, Limit, Limiter, Rule};
     ///
     /// let limiter = Limiter::new();
     /// let tokens = Rule::new("tokens", Limit::sliding_window(10_000, Duration::from_secs(60))?)?;
-    /// let hold = Hold { term_us: 30_000_000, at_end: AtEnd::Keep };
+    /// let hold = Hold::lasting(Duration::from_secs(30));
     /// let reservation = limiter.reserve(&[tokens.on("alice").cost(4_000)], hold)?.admitted().expect("there is room");
     /// reservation.commit(1_250)?;
     /// assert_eq!(limiter.peek(&tokens, "alice")?.remaining(), 8_750);
@@ -143,17 +149,30 @@ impl<C: Clock> Limiter<C> {
         fill(&mut plan, asks)?;
         let ticket = self.inner.tickets.next();
         plan.set_ticket(ticket);
-        let answer = self.inner.store.reserve_now(&plan, hold, self.inner.clock.now())?;
+        let now = self.inner.clock.now();
+        let answer = self.inner.store.reserve_now(&plan, hold, now)?;
         let reservation = answer.allowed().then(|| Reservation::new(self.clone(), ticket, plan.len()));
-        Ok(Admission::new(Decision::new(rules_of(asks), answer), reservation))
+        Ok(Admission::new(Decision::new(rules_of(asks), answer, now), reservation))
     }
 
-    /// Gives back what these asks cost, as far as it still counts.
-    pub fn refund(&self, asks: &[Ask<'_, '_>]) -> Result<(), Error> {
+    /// Gives back what these asks cost when they were decided at that instant, as far as it still counts.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tidegate::{Limit, Limiter, Rule};
+    ///
+    /// let limiter = Limiter::new();
+    /// let orders = Rule::new("orders", Limit::sliding_log(10, Duration::from_secs(60))?)?;
+    /// let decision = limiter.check(&orders, "alice")?;
+    /// limiter.refund(&[orders.on("alice")], decision.at())?; // the order failed; it should not count
+    /// assert_eq!(limiter.peek(&orders, "alice")?.remaining(), 10);
+    /// # Ok::<(), tidegate::Error>(())
+    /// ```
+    pub fn refund(&self, asks: &[Ask<'_, '_>], charged_at: Timestamp) -> Result<(), Error> {
+        holds_nothing(asks)?;
         let mut plan = Plan::new();
         fill(&mut plan, asks)?;
-        let now = self.inner.clock.now();
-        Ok(self.inner.store.refund_now(&plan, now, now)?)
+        Ok(self.inner.store.refund_now(&plan, charged_at, self.inner.clock.now())?)
     }
 
     /// Forgets what was counted for that key under the rule; whether there was anything.
@@ -169,8 +188,16 @@ impl<C: Clock> Limiter<C> {
     }
 
     /// The present instant on the limiter's clock.
-    pub fn now(&self) -> tidegate_core::Timestamp {
+    pub fn now(&self) -> Timestamp {
         self.inner.clock.now()
+    }
+}
+
+/// Slots are given back by their guards, and by nobody else.
+fn holds_nothing(asks: &[Ask<'_, '_>]) -> Result<(), Error> {
+    match asks.iter().find(|ask| ask.rule.limit().term_us().is_some()) {
+        Some(ask) => Err(Error::NeedsGuard { rule: ask.rule.name().to_owned() }),
+        None => Ok(()),
     }
 }
 

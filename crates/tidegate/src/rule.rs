@@ -17,7 +17,7 @@ pub struct Rule {
 }
 
 /// A rule, asked about one key at one cost.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Ask<'r, 'k> {
     pub(crate) rule: &'r Rule,
     key: &'k [u8],
@@ -50,6 +50,14 @@ impl Rule {
     /// The rule asked about that key, at a cost of 1. An empty key is one counter for all.
     pub fn on<'k>(&self, key: &'k (impl AsRef<[u8]> + ?Sized)) -> Ask<'_, 'k> {
         Ask { rule: self, key: key.as_ref(), cost: 1 }
+    }
+}
+
+/// Keys may be secret: they are not shown.
+impl std::fmt::Debug for Ask<'_, '_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { rule, key, cost } = self;
+        write!(f, "Ask({} on {} bytes at {cost})", rule.name, key.len())
     }
 }
 

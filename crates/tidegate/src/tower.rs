@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use http::HeaderName;
+//! use tidegate::tower::http::HeaderName;
 //! use tidegate::tower::{RateLimitLayer, key};
 //! use tidegate::{Limit, Limiter, Rate, Rule};
 //!
@@ -16,9 +16,10 @@
 //! ```
 //!
 //! All rules of a request are decided at once, all or nothing. An admitted request's response carries `RateLimit` and
-//! `RateLimit-Policy`; a refused one is answered 429 (or 503 by a rule that sheds load) with `Retry-After` and a problem
-//! details body, or, if it is gRPC, with the status `RESOURCE_EXHAUSTED` (`UNAVAILABLE`). Slots of concurrency limits are
-//! given back when the response's body has ended, and on every other ending: an error, a client that goes away.
+//! `RateLimit-Policy`; a refused one is answered 429 with `Retry-After`, or 503 by a rule that sheds load, with a problem
+//! details body; if it is gRPC, with the status `RESOURCE_EXHAUSTED` or `UNAVAILABLE`. Slots of concurrency limits are
+//! given back when the response's body has ended, and on every other ending: an error, a client that goes away. Bodies may
+//! be of any kind whose data is [`bytes::Bytes`], as those of axum, hyper and tonic are.
 
 mod body;
 mod future;
@@ -26,6 +27,8 @@ pub mod key;
 mod layer;
 mod refusal;
 mod service;
+
+pub use http;
 
 pub use body::LimitedBody;
 pub use future::ResponseFuture;

@@ -1,10 +1,9 @@
 use std::time::Duration;
 
 use super::*;
-use crate::{AtEnd, Limit, ManualClock, Rate, Settled, Window};
+use crate::{Limit, ManualClock, Rate, Settled, Window};
 
 const MINUTE: Duration = Duration::from_secs(60);
-const HOLD: Hold = Hold { term_us: 5_000_000, at_end: AtEnd::Keep };
 
 fn limiter() -> (ManualClock, Limiter<ManualClock>) {
     let clock = ManualClock::new();
@@ -96,6 +95,25 @@ fn a_guard_that_outlives_its_term_loses_the_slot_unless_renewed() {
 }
 
 #[test]
+fn signs_of_life_keep_a_slot() {
+    let (clock, limiter) = limiter();
+    let room = room(1);
+    let mut guard = limiter.enter(&[room.on("k")]).unwrap().admitted().unwrap();
+    for _ in 0..10 {
+        clock.advance(Duration::from_secs(40));
+        assert!(guard.renew_if_due());
+    }
+    assert!(limiter.enter(&[room.on("k")]).unwrap().admitted().is_none());
+    clock.advance(MINUTE);
+    assert!(!guard.renew_if_due(), "it had ended");
+    let unlimited = log("quota", 5);
+    assert!(
+        limiter.enter(&[unlimited.on("k")]).unwrap().admitted().unwrap().renew_if_due(),
+        "it holds no slot"
+    );
+}
+
+#[test]
 fn entering_charges_the_other_rules_for_good() {
     let (_, limiter) = limiter();
     let (room, quota) = (room(1), log("quota", 10));
@@ -110,7 +128,12 @@ fn entering_charges_the_other_rules_for_good() {
 fn a_commit_replaces_the_estimate_by_the_truth() {
     let (clock, limiter) = limiter();
     let tokens = log("tokens", 100);
-    let reserve = |cost| limiter.reserve(&[tokens.on("k").cost(cost)], HOLD).unwrap().admitted();
+    let reserve = |cost| {
+        limiter
+            .reserve(&[tokens.on("k").cost(cost)], Hold::lasting(Duration::from_secs(5)))
+            .unwrap()
+            .admitted()
+    };
     assert_eq!(reserve(60).unwrap().commit(20).unwrap(), Settled::Done { debt: 0 });
     assert_eq!(limiter.peek(&tokens, "k").unwrap().remaining(), 80);
     assert_eq!(reserve(80).unwrap().cancel(), Settled::Done { debt: 0 });
@@ -134,8 +157,11 @@ fn what_cannot_be_asked_says_what_to_do() {
     let calendar = Limit::fixed_window(1, Window::Calendar(bounds)).unwrap();
     let many: Vec<Rule> = (0..65).map(|n| log(&format!("r{n}"), 1)).collect();
     let asks: Vec<Ask<'_, '_>> = many.iter().map(|rule| rule.on("k")).collect();
-    let cases: [(Error, &str); 6] = [
+    let two = [log("r", 1), log("r", 2)];
+    let cases: [(Error, &str); 8] = [
         (limiter.check(&room(1), "k").unwrap_err(), "use enter"),
+        (limiter.refund(&[room(1).on("k")], clock.now()).unwrap_err(), "use enter"),
+        (limiter.check_all(&[two[0].on("k"), two[1].on("k")]).unwrap_err(), "names of their own"),
         (limiter.check_all(&asks).unwrap_err(), "at most 64 limits"),
         (limiter.check(&log("r", 1), &vec![b'x'; 5000]).unwrap_err(), "count by something shorter"),
         (Rule::new("naïve", *log("r", 1).limit()).unwrap_err(), "must be 1 to 64 of"),
@@ -161,12 +187,65 @@ fn a_shaping_rule_says_how_long_to_hold_back() {
 fn resets_and_refunds_give_room() {
     let (_, limiter) = limiter();
     let rule = log("r", 3);
-    assert!(limiter.check_all(&[rule.on("k").cost(3)]).unwrap().allowed());
-    limiter.refund(&[rule.on("k").cost(2)]).unwrap();
+    let at = limiter.check_all(&[rule.on("k").cost(3)]).unwrap().at();
+    limiter.refund(&[rule.on("k").cost(2)], at).unwrap();
     assert_eq!(limiter.peek(&rule, "k").unwrap().remaining(), 2);
     assert!(limiter.reset(&rule, "k").unwrap());
     assert!(!limiter.reset(&rule, "k").unwrap());
     assert_eq!(limiter.peek(&rule, "k").unwrap().remaining(), 3);
+}
+
+#[test]
+fn a_refund_of_a_passed_window_gives_nothing() {
+    let (clock, limiter) = limiter();
+    let rule = Rule::new("r", Limit::fixed_window(10, Window::Aligned(MINUTE)).unwrap()).unwrap();
+    let ask = || rule.on("k").cost(10);
+    let first = limiter.check_all(&[ask()]).unwrap().at();
+    clock.advance(MINUTE);
+    assert!(limiter.check_all(&[ask()]).unwrap().allowed());
+    limiter.refund(&[ask()], first).unwrap();
+    assert_eq!(limiter.peek(&rule, "k").unwrap().remaining(), 0);
+}
+
+#[test]
+fn of_several_refusals_the_longest_wait_counts_and_never_is_longest() {
+    let (clock, limiter) = limiter();
+    let (short, long) =
+        (log("short", 1), Rule::new("long", Limit::sliding_log(1, MINUTE * 10).unwrap()).unwrap());
+    assert!(limiter.check_all(&[short.on("k"), long.on("k")]).unwrap().allowed());
+    clock.advance(Duration::from_secs(1));
+    let refused = limiter.check_all(&[short.on("k"), long.on("k")]).unwrap();
+    assert_eq!(refused.retry_after(), Some(Duration::from_secs(599)));
+    assert_eq!(refused.reset_after(), Duration::from_secs(599));
+    let never = limiter.check_all(&[short.on("k"), long.on("k").cost(2)]).unwrap();
+    assert_eq!((never.retry_after(), never.can_never_pass()), (None, true));
+}
+
+#[test]
+fn the_largest_debt_is_told() {
+    let (_, limiter) = limiter();
+    let (small, large) = (log("small", 10), log("large", 100));
+    let hold = Hold::lasting(MINUTE);
+    let held = limiter.reserve(&[small.on("k"), large.on("k")], hold).unwrap().admitted().unwrap();
+    assert_eq!(held.commit(30).unwrap(), Settled::Done { debt: 20 });
+}
+
+#[test]
+fn nothing_that_can_be_printed_shows_a_key() {
+    let (_, limiter) = limiter();
+    let (rule, room) = (log("r", 5), room(1));
+    let secret = "sk_live_secret";
+    let decision = limiter.check(&rule, secret).unwrap();
+    let guard = limiter.enter(&[room.on(secret)]).unwrap();
+    let bytes = format!("{:?}", secret.as_bytes());
+    for shown in [
+        format!("{:?}", rule.on(secret)),
+        format!("{limiter:?}"),
+        format!("{decision:?}"),
+        format!("{guard:?}"),
+    ] {
+        assert!(!shown.contains("sk_live") && !shown.contains(&bytes[1..20]), "{shown}");
+    }
 }
 
 #[test]

@@ -11,7 +11,8 @@ use crate::clock::{Clock, SystemClock};
 use crate::guard::Guard;
 
 pin_project! {
-    /// Passes the service's body on and holds the request's slots until it has ended or was dropped.
+    /// Passes the service's body on and holds the request's slots until it has ended or was dropped. As long as it moves,
+    /// the slots are renewed.
     #[derive(Debug)]
     pub struct LimitedBody<B, C: Clock = SystemClock> {
         #[pin]
@@ -55,8 +56,11 @@ impl<B: Body<Data = Bytes>, C: Clock> Body for LimitedBody<B, C> {
             ContentProjection::Inner { body } => ready!(body.poll_frame(context)),
             ContentProjection::Refusal { bytes } => bytes.take().map(|bytes| Ok(Frame::data(bytes))),
         };
-        if !matches!(frame, Some(Ok(_))) {
-            this.guard.take();
+        match (&frame, this.guard.as_mut()) {
+            (Some(Ok(_)), Some(guard)) => {
+                guard.renew_if_due();
+            }
+            _ => drop(this.guard.take()),
         }
         Poll::Ready(frame)
     }

@@ -24,8 +24,8 @@ pub(super) fn of_reports(reports: &[Report<'_>], headers: HeaderMap, head: &Head
     } else {
         Problem::from_reports(Kind::QuotaExceeded, reports)
     };
-    let mut response = if is_grpc(head) {
-        grpc(if overload { UNAVAILABLE } else { EXHAUSTED }, problem.detail())
+    let mut response = if let Some(kind) = grpc_type(head) {
+        grpc(kind, if overload { UNAVAILABLE } else { EXHAUSTED }, problem.detail())
     } else {
         http(problem.status(), problem.to_json())
     };
@@ -41,15 +41,16 @@ pub(super) fn of_error(error: &Error, head: &Head<'_>) -> Response<Bytes> {
         }
         _ => (StatusCode::INTERNAL_SERVER_ERROR, INTERNAL, "the limits of this service could not be checked"),
     };
-    if is_grpc(head) {
-        return grpc(grpc_status, detail);
+    if let Some(kind) = grpc_type(head) {
+        return grpc(kind, grpc_status, detail);
     }
     let body = format!(r#"{{"type":"about:blank","status":{},"detail":"{detail}"}}"#, status.as_u16());
     http(status, body.into_bytes())
 }
 
-fn is_grpc(head: &Head<'_>) -> bool {
-    head.headers.get(CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"application/grpc"))
+/// The content type of a gRPC request, of whatever flavour.
+fn grpc_type<'a>(head: &Head<'a>) -> Option<&'a HeaderValue> {
+    head.headers.get(CONTENT_TYPE).filter(|value| value.as_bytes().starts_with(b"application/grpc"))
 }
 
 fn http(status: StatusCode, body: Vec<u8>) -> Response<Bytes> {
@@ -60,10 +61,10 @@ fn http(status: StatusCode, body: Vec<u8>) -> Response<Bytes> {
 }
 
 /// A response of trailers only, as gRPC calls it: the status comes with the headers, and there is no body.
-fn grpc(status: HeaderValue, message: &str) -> Response<Bytes> {
+fn grpc(kind: &HeaderValue, status: HeaderValue, message: &str) -> Response<Bytes> {
     let mut response = Response::new(Bytes::new());
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+    headers.insert(CONTENT_TYPE, kind.clone());
     headers.insert("grpc-status", status);
     // Details are ours and plain ASCII without `%`, so that nothing needs encoding.
     if let Ok(message) = HeaderValue::from_str(message) {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderName, Request, Response, StatusCode};
+use http_body::Frame;
 use http_body_util::BodyExt;
 use tidegate::tower::{Applied, RateLimit, RateLimitLayer, key};
 use tidegate::{Limit, Limiter, ManualClock, Rate, Rule};
@@ -49,6 +50,39 @@ impl Service<Request<Body>> for Broken {
 
     fn call(&mut self, _: Request<Body>) -> Self::Future {
         std::future::ready(Err("broken"))
+    }
+}
+
+/// Answers with a body of five frames and then an error.
+#[derive(Clone)]
+struct Streaming;
+
+struct Frames(u8);
+
+impl axum::body::HttpBody for Frames {
+    type Data = Bytes;
+    type Error = &'static str;
+
+    fn poll_frame(
+        mut self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        self.0 += 1;
+        Poll::Ready(Some(if self.0 <= 5 { Ok(Frame::data(Bytes::from("x"))) } else { Err("broken") }))
+    }
+}
+
+impl Service<Request<Body>> for Streaming {
+    type Response = Response<Frames>;
+    type Error = Infallible;
+    type Future = std::future::Ready<Result<Response<Frames>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request<Body>) -> Self::Future {
+        std::future::ready(Ok(Response::new(Frames(0))))
     }
 }
 
@@ -116,6 +150,12 @@ async fn pairs_of_keys_are_counted_as_pairs() {
         service.call(request).await.unwrap().status().as_u16()
     };
     assert_eq!([status("a", "bc").await, status("ab", "c").await, status("a", "bc").await], [200, 200, 429]);
+    let halves = [request(Some("a")), request(Some("b")), request(None)];
+    let mut seen = Vec::new();
+    for half in halves {
+        seen.push(service.call(half).await.unwrap().status().as_u16());
+    }
+    assert_eq!(seen, [200, 429, 429], "half a pair is no pair: they share one counter");
 }
 
 #[tokio::test]
@@ -154,6 +194,50 @@ async fn a_slot_is_held_until_the_body_has_ended() {
         [200, 200],
         "dropped responses give their slots back"
     );
+}
+
+#[tokio::test]
+async fn a_body_that_moves_keeps_its_slot_beyond_the_term() {
+    let (clock, term) = (ManualClock::new(), Duration::from_secs(60));
+    let room = rule("room", Limit::concurrency(1, term));
+    let mut service = RateLimitLayer::new(Limiter::with_clock(clock.clone())).shed(room).layer(Streaming);
+    let mut body = service.call(request(None)).await.unwrap().into_body();
+    for _ in 0..4 {
+        clock.advance(Duration::from_secs(45));
+        assert!(body.frame().await.unwrap().is_ok());
+    }
+    assert_eq!(service.call(request(None)).await.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
+    clock.advance(term);
+    assert_eq!(
+        service.call(request(None)).await.unwrap().status(),
+        StatusCode::OK,
+        "a body that stands still ends"
+    );
+}
+
+#[tokio::test]
+async fn a_body_that_fails_gives_the_slot_back() {
+    let room = rule("room", Limit::concurrency(1, Duration::from_secs(60)));
+    let mut service = RateLimitLayer::new(Limiter::new()).shed(room).layer(Streaming);
+    let mut body = service.call(request(None)).await.unwrap().into_body();
+    while body.frame().await.unwrap().is_ok() {}
+    assert_eq!(service.call(request(None)).await.unwrap().status(), StatusCode::OK);
+    drop(body);
+}
+
+#[tokio::test]
+async fn grpc_of_any_flavour_is_answered_in_kind() {
+    let mut service = RateLimitLayer::new(Limiter::new()).rule(log(1), key::everyone()).layer(Hello);
+    let grpc_web = || {
+        let mut request = request(None);
+        request.headers_mut().insert("content-type", "application/grpc-web+proto".parse().unwrap());
+        request
+    };
+    assert_eq!(service.call(grpc_web()).await.unwrap().status(), StatusCode::OK);
+    let refused = service.call(grpc_web()).await.unwrap();
+    assert_eq!(refused.status(), StatusCode::OK);
+    assert_eq!(refused.headers()["content-type"], "application/grpc-web+proto");
+    assert_eq!(refused.headers()["grpc-status"], "8");
 }
 
 #[tokio::test]
