@@ -4,11 +4,11 @@
 //! charge, asked or not; `refund` gives back; `standing` tells what counts at an instant. [`crate::state`] chooses
 //! among them, and [`crate::Limit::step`] strings them together.
 
-pub(crate) mod concurrency;
-pub(crate) mod fixed_window;
 pub(crate) mod meter;
-pub(crate) mod sliding_log;
+pub(crate) mod fixed_window;
 pub(crate) mod sliding_window;
+pub(crate) mod sliding_log;
+pub(crate) mod concurrency;
 
 use crate::time::Timestamp;
 

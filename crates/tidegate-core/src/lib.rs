@@ -20,16 +20,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod algorithm;
-pub mod charge;
+pub mod time;
+pub mod rate;
 pub mod key;
 pub mod limit;
+pub mod charge;
+pub mod verdict;
+pub mod algorithm;
+pub mod state;
 #[cfg(test)]
 mod properties;
-pub mod rate;
-pub mod state;
-pub mod time;
-pub mod verdict;
 
 pub use algorithm::Refund;
 pub use algorithm::concurrency::Ticket;

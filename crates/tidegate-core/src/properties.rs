@@ -2,13 +2,13 @@
 //!
 //! An oracle keeps the whole history of what was admitted and counts it again from the definition for each question.
 
-mod aftermath;
-mod changes;
-mod constructors;
 mod general;
 mod meter;
-mod slots;
 mod windows;
+mod slots;
+mod changes;
+mod aftermath;
+mod constructors;
 
 use std::time::Duration;
 

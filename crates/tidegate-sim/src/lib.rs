@@ -1,5 +1,5 @@
 //! Studies in virtual time: production code, made-up traffic, fixed seeds.
 
-pub mod accuracy;
 pub mod random;
 pub mod traffic;
+pub mod accuracy;

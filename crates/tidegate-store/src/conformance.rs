@@ -8,11 +8,11 @@
 //! Each case gets a store of its own. The claims are the store's word on how far it may stray from core; only a store that
 //! claims to be exact is compared to the digit. A failure panics with the name of the case and, for random ones, the seed.
 
-mod idempotency;
 mod plans;
-mod random;
 mod short_ways;
+mod idempotency;
 mod threads;
+mod random;
 
 use std::future::Future;
 use std::pin::pin;

@@ -24,11 +24,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod contract;
+pub mod reference;
+pub mod history;
 #[cfg(feature = "conformance")]
 pub mod conformance;
-mod contract;
-pub mod history;
-pub mod reference;
 
 pub use contract::{Answer, AtEnd, Hold, Settlement, Store, StoreError, Verdicts};
 pub use reference::Reference;

@@ -3,29 +3,29 @@
 //! A plan locks the shards of all its keys in ascending order, judges, charges and lets go. What is under the locks is
 //! exactly what core says; everything else here is finding, bounding and remembering.
 
-mod reservations;
 mod step;
 mod table;
+mod reservations;
+mod as_store;
 
-use std::future::{Future, ready};
 use std::hash::RandomState;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tidegate_core::{Outside, Plan, Refund, State, Ticket, Timestamp};
 
-use crate::contract::{Answer, AtEnd, Hold, Settlement, Store, StoreError};
+use crate::contract::{Answer, AtEnd, Hold, Settlement, StoreError};
 use reservations::{Reservation, Reservations};
 use step::Step;
 use table::{Budget, Held, Table};
 
-/// How many shards there are: enough that two threads seldom meet, few enough that a byte cap divides sensibly.
+/// How many shards there are: enough that two threads seldom meet, few enough to count them all now and then.
 const SHARDS: usize = 64;
 
 /// The byte cap of [`Reference::new`].
 pub const DEFAULT_CAP_BYTES: usize = 256 << 20;
 
-/// The smallest byte cap: below it a shard could not hold one large plan.
+/// The smallest byte cap: empty tables alone take a part of it.
 pub const MIN_CAP_BYTES: usize = 1 << 20;
 
 /// A store in memory: exact under threads, bounded in bytes, and simple enough to be the oracle for all others.
@@ -138,13 +138,13 @@ impl Reference {
         usage
     }
 
-    /// [`Store::decide`] without a future.
+    /// [`crate::Store::decide`] without a future.
     pub fn decide_now(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
         self.give_back_what_ended(now);
         self.decide_unless_known(plan, now, || Ok(()), |_| {})
     }
 
-    /// [`Store::read`] without a future.
+    /// [`crate::Store::read`] without a future.
     pub fn read_now(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
         covers(plan, now)?;
         self.give_back_what_ended(now);
@@ -156,7 +156,7 @@ impl Reference {
         Ok(step.answer(now))
     }
 
-    /// [`Store::reserve`] without a future.
+    /// [`crate::Store::reserve`] without a future.
     pub fn reserve_now(&self, plan: &Plan, hold: Hold, now: Timestamp) -> Result<Answer, StoreError> {
         let mut reservations = self.reservations_at(now);
         let mut paid = Vec::new();
@@ -170,7 +170,7 @@ impl Reference {
         Ok(answer)
     }
 
-    /// [`Store::commit`] without a future.
+    /// [`crate::Store::commit`] without a future.
     pub fn commit_now(
         &self,
         ticket: Ticket,
@@ -186,27 +186,27 @@ impl Reference {
         }
     }
 
-    /// [`Store::cancel`] without a future.
+    /// [`crate::Store::cancel`] without a future.
     pub fn cancel_now(&self, ticket: Ticket, now: Timestamp) -> Settlement {
         let mut reservations = self.reservations_at(now);
         self.settle(&mut reservations, ticket, now, Truth::Nothing)
     }
 
-    /// [`Store::release`] without a future.
+    /// [`crate::Store::release`] without a future.
     pub fn release_now(&self, plan: &Plan, now: Timestamp) -> u64 {
         let mut step = Step::new(plan, &self.hasher);
         step.lock(&self.shards);
         (0..plan.len()).map(|index| step.release(index, now)).sum()
     }
 
-    /// [`Store::renew`] without a future.
+    /// [`crate::Store::renew`] without a future.
     pub fn renew_now(&self, plan: &Plan, now: Timestamp) -> Option<Timestamp> {
         let mut step = Step::new(plan, &self.hasher);
         step.lock(&self.shards);
         step.renew(now)
     }
 
-    /// [`Store::refund`] without a future.
+    /// [`crate::Store::refund`] without a future.
     pub fn refund_now(&self, plan: &Plan, charged_at: Timestamp, now: Timestamp) -> Result<(), StoreError> {
         covers(plan, now)?;
         let mut step = Step::new(plan, &self.hasher);
@@ -217,7 +217,7 @@ impl Reference {
         Ok(())
     }
 
-    /// [`Store::reset`] without a future.
+    /// [`crate::Store::reset`] without a future.
     pub fn reset_now(&self, plan: &Plan) -> usize {
         let mut step = Step::new(plan, &self.hasher);
         step.lock(&self.shards);
@@ -346,65 +346,4 @@ const fn shard_of(hash: u64) -> usize {
 
 fn covers(plan: &Plan, now: Timestamp) -> Result<(), Outside> {
     if plan.charges().all(|charge| charge.limit.covers(now)) { Ok(()) } else { Err(Outside) }
-}
-
-impl Store for Reference {
-    fn decide(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<Answer, StoreError>> + Send {
-        ready(self.decide_now(plan, now))
-    }
-
-    fn read(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<Answer, StoreError>> + Send {
-        ready(self.read_now(plan, now))
-    }
-
-    fn reserve(
-        &self,
-        plan: &Plan,
-        hold: Hold,
-        now: Timestamp,
-    ) -> impl Future<Output = Result<Answer, StoreError>> + Send {
-        ready(self.reserve_now(plan, hold, now))
-    }
-
-    fn commit(
-        &self,
-        ticket: Ticket,
-        costs: &[u64],
-        now: Timestamp,
-    ) -> impl Future<Output = Result<Settlement, StoreError>> + Send {
-        ready(self.commit_now(ticket, costs, now))
-    }
-
-    fn cancel(
-        &self,
-        ticket: Ticket,
-        now: Timestamp,
-    ) -> impl Future<Output = Result<Settlement, StoreError>> + Send {
-        ready(Ok(self.cancel_now(ticket, now)))
-    }
-
-    fn release(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<u64, StoreError>> + Send {
-        ready(Ok(self.release_now(plan, now)))
-    }
-
-    fn renew(
-        &self,
-        plan: &Plan,
-        now: Timestamp,
-    ) -> impl Future<Output = Result<Option<Timestamp>, StoreError>> + Send {
-        ready(Ok(self.renew_now(plan, now)))
-    }
-
-    fn refund(
-        &self,
-        plan: &Plan,
-        charged_at: Timestamp,
-        now: Timestamp,
-    ) -> impl Future<Output = Result<(), StoreError>> + Send {
-        ready(self.refund_now(plan, charged_at, now))
-    }
-
-    fn reset(&self, plan: &Plan, _: Timestamp) -> impl Future<Output = Result<usize, StoreError>> + Send {
-        ready(Ok(self.reset_now(plan)))
-    }
 }

@@ -41,11 +41,11 @@
 //! - `tower` (feature `tower`): a layer for axum, tonic and other services.
 
 mod clock;
+mod rule;
+mod limiter;
 mod decision;
 mod guard;
-mod limiter;
 mod reservation;
-mod rule;
 #[cfg(feature = "tower")]
 pub mod tower;
 

@@ -21,12 +21,12 @@
 //! given back when the response's body has ended, and on every other ending: an error, a client that goes away. Bodies may
 //! be of any kind whose data is [`bytes::Bytes`], as those of axum, hyper and tonic are.
 
-mod body;
-mod future;
 pub mod key;
 mod layer;
-mod refusal;
 mod service;
+mod future;
+mod body;
+mod refusal;
 
 pub use http;
 

@@ -145,10 +145,12 @@ impl<'a> Step<'a> {
 
     /// Makes the charge.
     fn pay(&mut self, index: usize, now: Timestamp) {
-        let Seat { total, first, .. } = self.seats[index];
-        (self.seats[index].paid, self.seats[index].booked_at) = (true, now);
+        let Seat { charge, total, first, .. } = self.seats[index];
+        self.seats[index].paid = true;
         if first {
             self.charge(index, now, total);
+        } else if let Some(payer) = self.seats[..index].iter().rfind(|seat| seat.charge.key == charge.key) {
+            self.seats[index].booked_at = payer.booked_at;
         }
     }
 
@@ -225,6 +227,7 @@ impl<'a> Step<'a> {
     }
 
     fn charge(&mut self, index: usize, now: Timestamp, cost: u64) {
+        self.seats[index].booked_at = now;
         if cost == 0 {
             return;
         }
