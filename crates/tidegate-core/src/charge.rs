@@ -28,7 +28,7 @@ pub const MAX_CHARGES: usize = 64;
 #[derive(Clone, Default)]
 pub struct Plan {
     ticket: Ticket,
-    keys: SmallVec<[u8; 128]>,
+    keys: SmallVec<[u8; 256]>,
     entries: SmallVec<[Entry; 4]>,
     groups: u16,
     /// Boxed, because most plans have none and every plan is moved about.

@@ -25,7 +25,11 @@ fn allocations(store: &Reference, limits: &[Limit], now_us: impl Fn(u64) -> u64)
     let decide = |n: u64| {
         let mut plan = Plan::new();
         for (index, limit) in limits.iter().enumerate() {
-            let key = Key { home: &[b"org-12345"], own: &[b"per-user", &[u8::try_from(index).unwrap()]] };
+            let identity = limit.identity().map(|byte| byte ^ u8::try_from(index).unwrap());
+            let key = Key {
+                home: &[b"api", b"org-0123456789"],
+                own: &[b"orders-write", &identity, b"user-012345"],
+            };
             plan.charge(key, *limit, 1).unwrap();
         }
         store.decide_now(&plan, NOW.plus_us(now_us(n))).unwrap();
