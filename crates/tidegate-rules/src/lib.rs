@@ -1,0 +1,13 @@
+//! What operators write, and what is wrong with it.
+//!
+//! The foundation of the rules: files as text with places in it ([`source`]), what can be said about a place
+//! ([`diagnostic`]), YAML as a tree that remembers where everything stood ([`yaml`]), and limits in short, such as
+//! `10/s burst 20` ([`notation`]). The compiler from trees to a snapshot is built on these.
+
+pub mod source;
+pub mod diagnostic;
+pub mod yaml;
+pub mod notation;
+
+pub use diagnostic::{Diagnostic, Diagnostics, Severity};
+pub use source::{Place, Source, Span};

@@ -1,0 +1,100 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn read(text: &str) -> (Option<Node>, String) {
+    let source = Source::new("t.yaml", text);
+    let mut diagnostics = Diagnostics::default();
+    let node = parse(&source, &mut diagnostics);
+    (node, diagnostics.render(&source))
+}
+
+fn good(text: &str) -> Node {
+    let (node, said) = read(text);
+    assert_eq!(said, "");
+    node.unwrap()
+}
+
+fn bad(text: &str) -> String {
+    read(text).1
+}
+
+#[test]
+fn values_keep_their_kinds_and_their_places() {
+    let text = "a: 1\nb: [x, 'true', true, ~]\nc: {d: 1.5}\n";
+    let node = good(text);
+    assert_eq!(node.get("a").unwrap().value, Value::Integer(1));
+    let Value::List(items) = &node.get("b").unwrap().value else { panic!("it is a list") };
+    let kinds: Vec<_> = items.iter().map(|item| item.value.clone()).collect();
+    let text_of = |text: &str| Value::Text(text.to_owned());
+    assert_eq!(kinds, [text_of("x"), text_of("true"), Value::Bool(true), Value::Null]);
+    assert_eq!(&text[items[1].span.start..items[1].span.end], "'true'");
+    let inner = node.get("c").unwrap().get("d").unwrap();
+    assert_eq!((&text[inner.span.start..inner.span.end], &inner.value), ("1.5", &text_of("1.5")));
+}
+
+#[test]
+fn an_empty_file_is_nothing() {
+    for text in ["", "\n", "# only a comment\n"] {
+        assert_eq!(good(text).value, Value::Null);
+    }
+}
+
+#[test]
+fn a_key_that_is_given_twice_is_an_error_at_the_second() {
+    assert_eq!(
+        bad("a: 1\nb: 2\na: 3\n"),
+        "error[duplicate-key]: the key `a` is given twice\n --> t.yaml:3:1\n  |\n3 | a: 3\n  | ^\n  = help: keep one of \
+         them\n\n"
+    );
+}
+
+#[test]
+fn what_is_not_yaml_is_pointed_at() {
+    assert!(bad("a: [1, 2\nb: 3\n").contains("error[yaml]: this is not YAML"), "{}", bad("a: [1, 2\nb: 3\n"));
+    assert!(bad("a: 1\n---\nb: 2\n").contains("error[second-document]"));
+    assert!(bad("? [a, b]\n: 1\n").contains("error[key]: a key must be text"));
+}
+
+#[test]
+fn aliases_are_what_they_stand_for() {
+    let node = good("one: &limits [1, 2]\ntwo: *limits\n");
+    assert_eq!(node.get("one").unwrap().value, node.get("two").unwrap().value);
+}
+
+#[test]
+fn a_thousand_million_laughs_are_counted_and_refused() {
+    let mut lines = vec![String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]")];
+    for level in 1..12 {
+        let before = format!("*a{}", level - 1);
+        lines.push(format!("a{level}: &a{level} [{}]", vec![before; 10].join(", ")));
+    }
+    assert!(bad(&lines.join("\n")).contains("error[too-many-values]"));
+}
+
+#[test]
+fn depth_and_size_are_bounded() {
+    let deep = format!("{}{}", "[".repeat(70), "]".repeat(70));
+    assert!(bad(&deep).contains("error[too-deep]"), "{}", bad(&deep));
+    assert!(bad(&"x".repeat(MAX_BYTES + 1)).contains("error[file-too-large]"));
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in "[a-z0-9:\\-\\[\\]{}&*#|>'\" \n\t~?!%@,ö]{0,80}") {
+        read(&text);
+    }
+
+    #[test]
+    fn places_lie_within_the_text(text in "([a-c]: [a-c0-9]{1,3}\n){0,6}") {
+        if let Some(node) = read(&text).0 {
+            let mut open = vec![&node];
+            while let Some(node) = open.pop() {
+                prop_assert!(node.span.start <= node.span.end && node.span.end <= text.len());
+                if let Value::Map(entries) = &node.value {
+                    open.extend(entries.iter().map(|(_, value)| value));
+                }
+            }
+        }
+    }
+}
