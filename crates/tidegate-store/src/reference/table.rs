@@ -57,8 +57,9 @@ impl Budget {
 pub(super) struct Table<V> {
     map: IndexMap<Box<[u8]>, V, BuildHasherDefault<NoHasher>>,
     heap_bytes: usize,
-    /// What the budget was last told of.
+    /// What the budget was last told of, and whether that may have changed.
     reported_bytes: usize,
+    resized: bool,
     hand: usize,
     unswept: usize,
     evicted: u64,
@@ -66,7 +67,15 @@ pub(super) struct Table<V> {
 
 impl<V: Held> Table<V> {
     pub(super) fn new() -> Self {
-        Self { map: IndexMap::default(), heap_bytes: 0, reported_bytes: 0, hand: 0, unswept: 0, evicted: 0 }
+        Self {
+            map: IndexMap::default(),
+            heap_bytes: 0,
+            reported_bytes: 0,
+            resized: false,
+            hand: 0,
+            unswept: 0,
+            evicted: 0,
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -95,7 +104,11 @@ impl<V: Held> Table<V> {
         let (_, value) = self.map.get_index_mut(place)?;
         let before = value.heap_bytes();
         let result = change(value);
-        self.heap_bytes = (self.heap_bytes + value.heap_bytes()).saturating_sub(before);
+        let after = value.heap_bytes();
+        if after != before {
+            self.heap_bytes = (self.heap_bytes + after).saturating_sub(before);
+            self.resized = true;
+        }
         Some(result)
     }
 
@@ -107,6 +120,7 @@ impl<V: Held> Table<V> {
         }
         self.heap_bytes += key.len() + value.heap_bytes();
         self.unswept += SWEPT_PER_INSERT;
+        self.resized = true;
         if let RawEntryMut::Vacant(place) = self.map.raw_entry_mut_v1().from_hash(hash, |_| false) {
             place.insert_hashed_nocheck(hash, key.into(), value);
         }
@@ -138,6 +152,9 @@ impl<V: Held> Table<V> {
 
     /// Drops a few entries that have emptied, and more while the budget is exceeded. Keys that `pinned` holds stay.
     pub(super) fn keep_within(&mut self, budget: &Budget, now: Timestamp, pinned: impl Fn(&[u8]) -> bool) {
+        if !self.resized && !budget.is_exceeded() {
+            return;
+        }
         for _ in 0..std::mem::take(&mut self.unswept) {
             self.advance_hand();
             if self.get(self.hand).is_some_and(|value| value.empty_at() <= now) {
@@ -174,6 +191,7 @@ impl<V: Held> Table<V> {
         }
         let bytes = self.bytes();
         budget.change(std::mem::replace(&mut self.reported_bytes, bytes), bytes);
+        self.resized = false;
     }
 
     /// Drops the entry that matters least among a few: one that has emptied, or else the first to empty. False if there
@@ -207,6 +225,7 @@ impl<V: Held> Table<V> {
     fn drop_at(&mut self, place: usize) -> bool {
         let Some((key, value)) = self.map.swap_remove_index(place) else { return false };
         self.heap_bytes = self.heap_bytes.saturating_sub(key.len() + value.heap_bytes());
+        self.resized = true;
         true
     }
 
