@@ -156,3 +156,63 @@ fn a_debt_beyond_all_measure_is_still_a_debt() {
         assert!(limit.verdict(&state, now, Outcome::Allowed).debt > 1 << 50);
     }
 }
+
+#[test]
+fn a_shorter_term_takes_nothing_from_slots_that_are_held() {
+    let (long, short) = (Duration::from_micros(100), Duration::from_micros(10));
+    let (before, after) = (Limit::concurrency(2, long).unwrap(), Limit::concurrency(2, short).unwrap());
+    let (mut state, at) = (State::EMPTY, |us| Timestamp::from_micros(START_US + us));
+    before.charge(&mut state, at(0), 1, Ticket(1));
+    assert_eq!(after.renew(&mut state, at(1), Ticket(1)), Some(at(100)));
+    after.charge(&mut state, at(2), 1, Ticket(1));
+    assert!(!after.judge(&state, at(99), 1).allowed(), "what is held under one ticket ends together");
+    assert!(after.judge(&state, at(100), 2).allowed());
+}
+
+#[test]
+fn a_renewal_counts_as_a_sign_of_the_clock() {
+    let limit = Limit::concurrency(1, Duration::from_secs(10)).unwrap();
+    let (mut state, start) = (State::EMPTY, Timestamp::from_micros(START_US));
+    limit.charge(&mut state, start, 1, Ticket(1));
+    let renewed = start.plus_us(5_000_000);
+    limit.renew(&mut state, renewed, Ticket(1));
+    let far_back = renewed.minus_us(STANDSTILL_US + 1);
+    assert!(limit.judge(&state, far_back, 1).allowed(), "a clock that was set back far finds the room empty");
+    assert!(!limit.judge(&state, renewed.minus_us(STANDSTILL_US), 1).allowed());
+}
+
+#[test]
+fn a_log_that_ran_for_ages_still_counts() {
+    let limit = Limit::sliding_log(10, Duration::from_secs(1)).unwrap();
+    let (mut state, mut now) = (State::EMPTY, Timestamp::from_micros(START_US));
+    for round in 0..64 {
+        // Overlapping, so that the log never empties, and huge, so that its running totals must be taken back.
+        limit.charge(&mut state, now, 1 << 54, Ticket(1));
+        now = now.plus_us(600_000);
+        limit.charge(&mut state, now, 3, Ticket(1));
+        now = now.plus_us(400_000);
+        let verdict = limit.verdict(&state, now, Outcome::Allowed);
+        assert_eq!((verdict.remaining, verdict.debt), (7, 0), "in round {round}");
+    }
+}
+
+#[test]
+fn a_part_that_was_refunded_was_the_one_that_was_charged() {
+    let limit = Limit::sliding_window_in_parts(100, Duration::from_secs(6), 6).unwrap();
+    let second = 1_000_000;
+    let start = START_US / second * second;
+    let at = |us| Timestamp::from_micros(start + us);
+    for charged_us in [0, 999_999, second, second + 1, 2 * second - 1] {
+        let mut state = State::EMPTY;
+        limit.charge(&mut state, at(charged_us), 10, Ticket(1));
+        limit.charge(&mut state, at(3 * second), 20, Ticket(1));
+        limit.refund(&mut state, at(4 * second), Refund { units: 10, charged_at: at(charged_us) });
+        // What is left are the 20 of the fourth part, until they fade.
+        let left = |us| limit.verdict(&state, at(us), Outcome::Allowed).remaining;
+        assert_eq!(
+            [left(4 * second), left(8 * second), left(10 * second)],
+            [80, 80, 100],
+            "charged at {charged_us}"
+        );
+    }
+}
