@@ -1,8 +1,8 @@
 //! `sliding_log`: the time stamps of what was admitted, so that nothing has to be estimated.
 //!
 //! Promise: never more than the amount in any window. Exact keeps a stamp per admission and refuses only what would
-//! exceed; with a precision of k, one stamp stands for `⌈amount/k⌉` admissions and leaves with the last of them, so it
-//! refuses early by less than `amount/k`.
+//! exceed; with a precision of k, one stamp stands for at least `⌈amount/k⌉` admissions and leaves with the last of them.
+//! It takes in charges until it stands for that many, so it holds back fewer than `⌈amount/k⌉` past their time.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -117,7 +117,8 @@ impl SlidingLog {
         }
         let before_last = state.stamps.len().checked_sub(1).map_or(0, |last| state.total_before(last));
         let total = state.last().map_or(state.forgotten, |last| last.total);
-        let shares = |last: Stamp| last.at_us == now_us || add(last.total - before_last, cost) <= self.share;
+        // The cost has no say, so that the log is the same whatever the order of charges within an instant.
+        let shares = |last: Stamp| last.at_us == now_us || last.total - before_last < self.share;
         if state.last().is_some_and(shares) {
             state.stamps.pop_back();
         }

@@ -13,6 +13,12 @@ fn reset_after_us(limit: &Limit, state: &State, now: Timestamp) -> u64 {
     limit.verdict(state, now, Outcome::Allowed).reset_after_us
 }
 
+/// Logs whose stamps stand for a handful of admissions each.
+fn coarse_logs() -> impl Strategy<Value = Limit> {
+    let window = std::time::Duration::from_secs(60);
+    (20..100_u64, 2..12_u64).prop_map(move |(n, k)| Limit::sliding_log_with_precision(n, window, k).unwrap())
+}
+
 /// The promises of one verdict about the calls that may follow it.
 pub(super) fn check_promises(
     limit: &Limit,
@@ -46,6 +52,29 @@ pub(super) fn check_promises(
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
+
+    /// Threads that share an instant may be served in any order, so what they leave behind must not tell which it was.
+    #[test]
+    fn charges_of_one_instant_have_no_order((limit, asks) in with_asks(prop_oneof![limits(), coarse_logs()]), (a, b) in (1..9_u64, 1..9_u64)) {
+        let (mut state, mut now) = (State::EMPTY, Timestamp::from_micros(START_US));
+        let mut asked = Vec::new();
+        for ask in asks {
+            now = now.plus_us(ask.after_us);
+            limit.step(&mut state, now, ask.cost).unwrap();
+            asked.push(now);
+        }
+        now = now.plus_us(1);
+        let (mut one, mut other) = (state.clone(), state);
+        for (cost, ticket) in [(a, Ticket(1)), (b, Ticket(2))] {
+            limit.charge(&mut one, now, cost, ticket);
+        }
+        for (cost, ticket) in [(b, Ticket(2)), (a, Ticket(1))] {
+            limit.charge(&mut other, now, cost, ticket);
+        }
+        for later in asked.iter().map(|at| at.plus_us(limit.window_us().unwrap_or(0)).max(now)) {
+            prop_assert_eq!(remaining(&limit, &one, later), remaining(&limit, &other, later));
+        }
+    }
 
     #[test]
     fn a_verdict_never_promises_what_the_next_call_refuses((limit, asks) in with_asks(limits())) {

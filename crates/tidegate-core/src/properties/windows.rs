@@ -128,8 +128,8 @@ proptest! {
                 // early by less than n/k: used + cost + n/k > n
                 prop_assert!((used + cost) * k + n > n * k, "early by {} of {}", n - used - cost, n);
             }
-            // Two neighbours hold more than a share, so there are at most 2k + 1 of them, in a buffer that doubles.
-            prop_assert!(state.heap_bytes() <= 64 + 16 * 2 * (2 * usize::try_from(k).unwrap() + 2).max(4));
+            // Each but the last stands for a whole share, so there are at most k + 1, in a buffer that doubles.
+            prop_assert!(state.heap_bytes() <= 64 + 16 * 2 * (usize::try_from(k).unwrap() + 1).max(4));
         }
     }
 }
