@@ -8,6 +8,11 @@ pub mod source;
 pub mod diagnostic;
 pub mod yaml;
 pub mod notation;
+pub mod name;
+pub mod glob;
+pub mod number;
+pub mod condition;
+pub mod matcher;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use source::{Place, Source, Span};

@@ -1,0 +1,106 @@
+//! Names of attributes as small numbers, so that a check compares numbers and not texts.
+//!
+//! Names are given their numbers while rules are compiled; doors look them up and leave out what no rule asks about.
+
+use std::collections::HashMap;
+use std::collections::hash_map;
+use std::hash::BuildHasher;
+
+/// The number of an attribute's name among the [`Names`] that gave it.
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
+pub struct AttributeId(u16);
+
+impl AttributeId {
+    /// Its place among all names, from 0 on.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// All names that the rules of a snapshot speak of: at most 65 536.
+#[derive(Clone, Debug)]
+pub struct Names {
+    ids: HashMap<Box<str>, AttributeId, Keyed>,
+    names: Vec<Box<str>>,
+}
+
+/// A fast hash with a random key: texts that collide on purpose cannot be prepared.
+pub(crate) type Keyed = ahash::RandomState;
+
+/// A hasher whose key comes from the standard library's source of randomness.
+pub(crate) fn keyed() -> Keyed {
+    let source = hash_map::RandomState::new();
+    let seed = |nth: u64| source.hash_one(nth);
+    Keyed::with_seeds(seed(0), seed(1), seed(2), seed(3))
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self { ids: HashMap::with_hasher(keyed()), names: Vec::new() }
+    }
+}
+
+impl Names {
+    /// No names yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The number of a name, which it gets now if it has none; `None` once all numbers are given.
+    pub fn intern(&mut self, name: &str) -> Option<AttributeId> {
+        if let Some(id) = self.get(name) {
+            return Some(id);
+        }
+        let id = AttributeId(u16::try_from(self.names.len()).ok()?);
+        self.ids.insert(name.into(), id);
+        self.names.push(name.into());
+        Some(id)
+    }
+
+    /// The number of a name, if it has one.
+    pub fn get(&self, name: &str) -> Option<AttributeId> {
+        self.ids.get(name).copied()
+    }
+
+    /// The name behind a number; empty if other names gave it.
+    pub fn name(&self, id: AttributeId) -> &str {
+        self.names.get(id.index()).map_or("", |name| name)
+    }
+
+    /// How many names there are.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_keeps_its_number() {
+        let mut names = Names::new();
+        let path = names.intern("path").unwrap();
+        let method = names.intern("method").unwrap();
+        assert_ne!(path, method);
+        assert_eq!(names.intern("path"), Some(path));
+        assert_eq!(names.get("method"), Some(method));
+        assert_eq!(names.get("plan"), None);
+        assert_eq!((names.name(path), names.name(method), names.len()), ("path", "method", 2));
+    }
+
+    #[test]
+    fn numbers_run_out_after_65_536_names() {
+        let mut names = Names::new();
+        for number in 0..=u16::MAX {
+            assert_eq!(names.intern(&number.to_string()).map(AttributeId::index), Some(usize::from(number)));
+        }
+        assert_eq!(names.intern("one more"), None);
+        assert_eq!(names.intern("65535").map(AttributeId::index), Some(65_535));
+    }
+}
