@@ -99,6 +99,16 @@ impl Diagnostics {
         self.found.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
+    /// How many of a kind were found, those beyond the kept ones left out.
+    pub fn count(&self, severity: Severity) -> usize {
+        self.found.iter().filter(|diagnostic| diagnostic.severity == severity).count()
+    }
+
+    /// How many were found.
+    pub fn len(&self) -> usize {
+        self.found.len() + self.left_out
+    }
+
     /// Whether there is nothing to say.
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()

@@ -1,18 +1,34 @@
-//! What operators write, and what is wrong with it.
+//! What operators write, what it means, and what is wrong with it.
 //!
-//! The foundation of the rules: files as text with places in it ([`source`]), what can be said about a place
-//! ([`diagnostic`]), YAML as a tree that remembers where everything stood ([`yaml`]), and limits in short, such as
-//! `10/s burst 20` ([`notation`]). The compiler from trees to a snapshot is built on these.
+//! Files become texts with places in them ([`source`]), trees that remember where everything stood ([`yaml`]), held
+//! against tables of keys ([`reference`]), and at last one [`Snapshot`] ([`compile`]) that a check sees from start to end.
+//! Whatever is wrong is said with its place and what to write instead ([`diagnostic`]), all of it in one go.
 
 pub mod source;
 pub mod diagnostic;
 pub mod yaml;
+mod read;
 pub mod notation;
+pub mod shape;
+pub mod reference;
 pub mod name;
 pub mod glob;
 pub mod number;
 pub mod condition;
 pub mod matcher;
+pub mod address;
+pub mod calendar;
+pub mod schedule;
+mod limits;
+mod conditions;
+pub mod identity;
+pub mod descriptors;
+pub mod rule;
+pub mod snapshot;
+mod compile;
+mod lint;
 
+pub use compile::{Compiled, File, compile};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
+pub use snapshot::{Domain, Snapshot};
 pub use source::{Place, Source, Span};

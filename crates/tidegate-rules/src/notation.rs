@@ -79,6 +79,71 @@ pub fn parse(text: &str, span: Span) -> Result<Short, Diagnostic> {
     Ok(Short::Rate { amount, per, burst: options.burst })
 }
 
+/// A length of time, or a unit of the calendar that has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// So long.
+    Span(Duration),
+    /// As long as the calendar makes it.
+    Calendar(Unit),
+}
+
+/// Reads a length of time such as `10m`, `1h` or `day`.
+pub fn duration(text: &str, span: Span) -> Result<Duration, Diagnostic> {
+    match window(text, span, false)? {
+        Length::Span(length) => Ok(length),
+        Length::Calendar(_) => Err(Diagnostic::error("duration", span, "months and years have no fixed length")
+            .help("write a length such as 30d")),
+    }
+}
+
+/// Reads the length of a window; a day or a week is a unit of the calendar if the window follows one.
+pub fn window(text: &str, span: Span, by_calendar: bool) -> Result<Length, Diagnostic> {
+    let trimmed = text.trim();
+    let start = text.find(trimmed).unwrap_or(0);
+    let at = span.part(start..start + trimmed.len());
+    let (count, time, at) = time(trimmed, at)?;
+    let asked = if by_calendar { Some(at) } else { None };
+    match per((count, time, at), &Options { calendar: asked, ..Options::default() })? {
+        Per::Span(length) => Ok(Length::Span(length)),
+        Per::Calendar { unit, .. } => Ok(Length::Calendar(unit)),
+    }
+}
+
+/// A length as it would be written: in the largest unit that divides it.
+pub fn show(length: Duration) -> String {
+    let us = length.as_micros();
+    let units = [(604_800_000_000, "w"), (86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "min"), (1_000_000, "s"), (1_000, "ms")];
+    let (unit, name) = units.into_iter().find(|(unit, _)| us.is_multiple_of(*unit)).unwrap_or((1, "us"));
+    match us / unit {
+        1 => name.to_owned(),
+        count => format!("{count}{name}"),
+    }
+}
+
+impl Unit {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+            Self::Year => "year",
+        }
+    }
+
+    /// How long it is, more or less: for those who only know lengths.
+    pub const fn typical_us(self) -> u64 {
+        let days = match self {
+            Self::Day => 1,
+            Self::Week => 7,
+            Self::Month => 30,
+            Self::Year => 365,
+        };
+        days * 86_400_000_000
+    }
+}
+
 const UNITS: [(&str, Time); 24] = [
     ("us", Time::Span(1)),
     ("ms", Time::Span(1_000)),

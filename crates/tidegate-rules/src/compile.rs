@@ -1,0 +1,99 @@
+//! From files to a snapshot: all of them in one go, and everything that is wrong with any of them.
+
+mod domain;
+mod identities;
+mod rules;
+mod tree;
+
+use std::collections::BTreeMap;
+
+use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
+use crate::reference::FILE;
+use crate::shape::{self, Shape, head};
+use crate::snapshot::Snapshot;
+use crate::source::Source;
+use crate::yaml::{self, Node, Value};
+
+/// What came of compiling some files.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The rules, if they can be used.
+    pub snapshot: Option<Snapshot>,
+    /// The files, in order, with what was found in each.
+    pub files: Vec<File>,
+}
+
+/// A file and what was found in it.
+#[derive(Debug)]
+pub struct File {
+    /// The text.
+    pub source: Source,
+    /// What was found.
+    pub diagnostics: Diagnostics,
+}
+
+impl Compiled {
+    /// How many errors and warnings there are.
+    pub fn count(&self, severity: Severity) -> usize {
+        self.files.iter().map(|file| file.diagnostics.count(severity)).sum()
+    }
+
+    /// Everything that was found, as a compiler prints it.
+    pub fn render(&self) -> String {
+        self.files.iter().map(|file| file.diagnostics.render(&file.source)).collect()
+    }
+}
+
+/// Compiles files. The order of their names is the order of their rules.
+pub fn compile(mut sources: Vec<Source>) -> Compiled {
+    sources.sort_by(|a, b| a.name().cmp(b.name()));
+    let mut files: Vec<File> =
+        sources.into_iter().map(|source| File { source, diagnostics: Diagnostics::default() }).collect();
+    let trees: Vec<Option<Node>> = files.iter_mut().map(read).collect();
+    let domains = by_domain(&mut files, &trees);
+    let built: Vec<_> = domains
+        .into_iter()
+        .map(|(name, parts)| domain::build(&name, &parts, &mut files))
+        .collect();
+    let broken = files.iter().any(|file| file.diagnostics.has_errors());
+    let snapshot = (!broken).then(|| Snapshot::new(built));
+    if let Some(snapshot) = &snapshot {
+        crate::lint::warn(snapshot, &mut files);
+    }
+    Compiled { snapshot, files }
+}
+
+/// A file's part of a domain: its place among the files, and its tree.
+type Part<'n> = (usize, &'n Node);
+
+/// Reads a file and holds it against the table of keys.
+fn read(file: &mut File) -> Option<Node> {
+    let node = yaml::parse(&file.source, &mut file.diagnostics)?;
+    if node.value == Value::Null {
+        let empty = Diagnostic::warning("empty-file", node.span.part(0..0), "the file is empty");
+        file.diagnostics.push(empty.help("`tidegate init` writes a file to start from"));
+        return None;
+    }
+    shape::check(&node, &Shape::Object(&FILE), "file", &mut file.diagnostics);
+    Some(node)
+}
+
+fn by_domain<'n>(files: &mut [File], trees: &'n [Option<Node>]) -> BTreeMap<String, Vec<Part<'n>>> {
+    let mut domains: BTreeMap<String, Vec<Part<'n>>> = BTreeMap::new();
+    for (place, node) in trees.iter().enumerate().filter_map(|(place, node)| Some((place, node.as_ref()?))) {
+        if !matches!(node.value, Value::Map(_)) {
+            continue;
+        }
+        match node.text_at("domain").filter(|(name, _)| !name.is_empty() && name.len() <= 256) {
+            Some((name, _)) => domains.entry(name).or_default().push((place, node)),
+            None => files[place].diagnostics.push(
+                Diagnostic::error("no-domain", head(node), "the file has no `domain`")
+                    .help("write `domain: api` at the top: checks name the domain they belong to"),
+            ),
+        }
+    }
+    domains
+}
+
+#[cfg(test)]
+mod tests;

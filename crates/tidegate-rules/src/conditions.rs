@@ -1,0 +1,291 @@
+//! `match` and `count` as written become conditions.
+
+use ipnet::IpNet;
+
+use crate::address;
+use crate::condition::{Condition, Test, whole_value_regex};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::glob::Glob;
+use crate::name::{AttributeId, Names};
+use crate::number::Numbers;
+use crate::reference::TEST;
+use crate::shape::{self, Shape, head};
+use crate::source::Span;
+use crate::yaml::{Node, Value};
+
+/// The longest name of an attribute.
+const MAX_NAME: usize = 128;
+
+/// A segment that a glob of a rule's `match` captures, for `by`.
+#[derive(Clone, Debug)]
+pub(crate) struct Captured {
+    pub(crate) name: String,
+    pub(crate) attribute: AttributeId,
+    pub(crate) glob: String,
+    pub(crate) index: usize,
+}
+
+/// Reads conditions, interning the names of attributes and collecting what is wrong.
+pub(crate) struct Conditions<'a> {
+    pub(crate) names: &'a mut Names,
+    pub(crate) diagnostics: &'a mut Diagnostics,
+    pub(crate) captures: Vec<Captured>,
+}
+
+impl Conditions<'_> {
+    /// All entries of a map must hold.
+    pub(crate) fn all(&mut self, node: &Node) -> Condition {
+        let parts = node.entries().iter().filter_map(|(key, value)| self.entry(&key.name, key.span, value));
+        let mut parts: Vec<Condition> = parts.collect();
+        if parts.len() == 1 { parts.remove(0) } else { Condition::All(parts) }
+    }
+
+    fn entry(&mut self, name: &str, at: Span, value: &Node) -> Option<Condition> {
+        match name {
+            "not" => {
+                let kept = self.captures.len();
+                let node = self.map(value, "not")?;
+                let inner = self.all(node);
+                self.captures.truncate(kept);
+                Some(Condition::Not(Box::new(inner)))
+            }
+            "any" | "all" => self.branches(name, value),
+            "headers" => self.prefixed("header.", value),
+            "query" => self.prefixed("query.", value),
+            _ => {
+                let attribute = self.attribute(name, at)?;
+                self.value(attribute, name, value)
+            }
+        }
+    }
+
+    fn map<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n Node> {
+        if matches!(node.value, Value::Map(_)) {
+            return Some(node);
+        }
+        let message = format!("`{what}` is {} and should be a map of attributes", node.value.kind());
+        self.diagnostics.push(Diagnostic::error("wrong-type", head(node), message).help("write { method: POST, plan: free }"));
+        None
+    }
+
+    fn branches(&mut self, name: &str, value: &Node) -> Option<Condition> {
+        let Value::List(items) = &value.value else {
+            let message = format!("`{name}` is {} and should be a list of conditions", value.value.kind());
+            self.diagnostics.push(
+                Diagnostic::error("wrong-type", head(value), message).help("write [{ plan: free }, { plan: trial }]"),
+            );
+            return None;
+        };
+        let kept = self.captures.len();
+        let mut branches = Vec::new();
+        for item in items {
+            let node = self.map(item, name)?;
+            branches.push(self.all(node));
+        }
+        if name == "any" {
+            // What only one branch captures is not always there.
+            self.captures.truncate(kept);
+            return Some(Condition::Any(branches));
+        }
+        Some(Condition::All(branches))
+    }
+
+    fn prefixed(&mut self, prefix: &str, value: &Node) -> Option<Condition> {
+        let node = self.map(value, prefix.trim_end_matches('.'))?;
+        let parts = node.entries().iter().filter_map(|(key, value)| {
+            let name = format!("{prefix}{}", key.name);
+            let attribute = self.attribute(&name, key.span)?;
+            self.value(attribute, &name, value)
+        });
+        Some(Condition::All(parts.collect()))
+    }
+
+    /// The number of an attribute's name.
+    pub(crate) fn attribute(&mut self, name: &str, at: Span) -> Option<AttributeId> {
+        let proper = !name.is_empty()
+            && name.len() <= MAX_NAME
+            && name.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"'`{}[],".contains(&byte));
+        if !proper {
+            let message = format!("`{name}` is no name of an attribute");
+            self.diagnostics.push(
+                Diagnostic::error("attribute", at, message)
+                    .help(format!("names have 1 to {MAX_NAME} letters, digits and signs such as . _ : / -")),
+            );
+            return None;
+        }
+        let name = canonical(name);
+        let id = self.names.intern(&name);
+        if id.is_none() {
+            self.diagnostics.push(Diagnostic::error("attribute", at, "the domain uses too many attributes"));
+        }
+        id
+    }
+
+    fn value(&mut self, attribute: AttributeId, name: &str, value: &Node) -> Option<Condition> {
+        match &value.value {
+            Value::Map(_) => {
+                let before = self.diagnostics.len();
+                shape::check(value, &Shape::Object(&TEST), name, self.diagnostics);
+                if self.diagnostics.len() > before {
+                    return None;
+                }
+                self.long(attribute, name, value)
+            }
+            Value::Null => {
+                let message = format!("`{name}` has no value to compare with");
+                self.diagnostics.push(
+                    Diagnostic::error("condition", value.span, message)
+                        .help(format!("write {name}: {{ absent: true }} for requests without it")),
+                );
+                None
+            }
+            Value::List(items) => self.list(attribute, name, items),
+            _ => {
+                let text = value.text()?;
+                let test = self.plain(attribute, name, &text, value.inner_span(&text))?;
+                Some(Condition::Is(attribute, test))
+            }
+        }
+    }
+
+    /// Any of the values; exact ones together, so that they can be looked up.
+    fn list(&mut self, attribute: AttributeId, name: &str, items: &[Node]) -> Option<Condition> {
+        let kept = self.captures.len();
+        let (mut exact, mut networks, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        for item in items {
+            let text = item.text()?;
+            match self.plain(attribute, name, &text, item.inner_span(&text))? {
+                Test::OneOf(values) => exact.extend(values),
+                Test::Cidr(nets) => networks.extend(nets),
+                other => others.push(Condition::Is(attribute, other)),
+            }
+        }
+        self.captures.truncate(kept);
+        if !exact.is_empty() {
+            others.push(Condition::Is(attribute, Test::OneOf(exact)));
+        }
+        if !networks.is_empty() {
+            others.push(Condition::Is(attribute, Test::Cidr(networks)));
+        }
+        Some(if others.len() == 1 { others.remove(0) } else { Condition::Any(others) })
+    }
+
+    /// What a plain text means depends on the attribute: a path is a glob, an address a network.
+    fn plain(&mut self, attribute: AttributeId, name: &str, text: &str, at: Span) -> Option<Test> {
+        let starts = text.trim_start();
+        match name {
+            "path" | "host" => self.glob(attribute, text, at),
+            "ip" | "remote_address" => self.cidr(text, at).map(|network| Test::Cidr(vec![network])),
+            "method" => Some(exact(&text.to_uppercase())),
+            _ if starts.starts_with(['<', '>']) => self.number(text, at),
+            _ => {
+                if text.contains('*') {
+                    self.diagnostics.push(
+                        Diagnostic::warning("literal-star", at, format!("the * in `{text}` is taken literally"))
+                            .help(format!("write {name}: {{ glob: \"{text}\" }} if it stands for anything")),
+                    );
+                }
+                Some(exact(text))
+            }
+        }
+    }
+
+    fn long(&mut self, attribute: AttributeId, name: &str, node: &Node) -> Option<Condition> {
+        let mut parts = Vec::new();
+        for (key, value) in node.entries() {
+            let text = || value.text().map(|text| (value.inner_span(&text), text));
+            let is = |test| Condition::Is(attribute, test);
+            let part = match key.name.as_str() {
+                "exact" => is(exact(&text()?.1)),
+                "in" => is(Test::OneOf(value.items().iter().filter_map(Node::text).map(String::into_boxed_str).collect())),
+                "glob" => text().and_then(|(at, text)| self.glob(attribute, &text, at)).map(is)?,
+                "prefix" => is(Test::Prefix(text()?.1.into_boxed_str())),
+                "regex" => text().and_then(|(at, text)| self.regex(&text, at)).map(is)?,
+                "number" => text().and_then(|(at, text)| self.number(&text, at)).map(is)?,
+                "cidr" => {
+                    let texts = value.items().iter().filter_map(|item| Some((item.text()?, item)));
+                    let networks: Option<Vec<IpNet>> =
+                        texts.map(|(text, item)| self.cidr(&text, item.inner_span(&text))).collect();
+                    is(Test::Cidr(networks?))
+                }
+                "present" => is(if value.truth()? { Test::Present } else { Test::Absent }),
+                "absent" => is(if value.truth()? { Test::Absent } else { Test::Present }),
+                "not" => Condition::Not(Box::new(self.value(attribute, name, value)?)),
+                _ => return None,
+            };
+            parts.push(part);
+        }
+        Some(if parts.len() == 1 { parts.remove(0) } else { Condition::All(parts) })
+    }
+
+    fn glob(&mut self, attribute: AttributeId, text: &str, at: Span) -> Option<Test> {
+        match Glob::parse(text) {
+            Ok(glob) if glob.is_literal() => Some(exact(text)),
+            Ok(glob) => {
+                for (index, name) in glob.capture_names().enumerate() {
+                    let glob = text.to_owned();
+                    self.captures.push(Captured { name: name.to_owned(), attribute, glob, index });
+                }
+                Some(Test::Glob(glob))
+            }
+            Err(error) => {
+                let start = at.start + error.at.start;
+                let span = Span::new(start, (at.start + error.at.end).max(start + 1));
+                self.diagnostics.push(Diagnostic::error("glob", span, error.message));
+                None
+            }
+        }
+    }
+
+    fn regex(&mut self, text: &str, at: Span) -> Option<Test> {
+        match whole_value_regex(text) {
+            Ok(regex) => Some(Test::Regex(regex)),
+            Err(message) => {
+                self.diagnostics.push(Diagnostic::error("regex", at, message));
+                None
+            }
+        }
+    }
+
+    fn number(&mut self, text: &str, at: Span) -> Option<Test> {
+        match Numbers::parse(text) {
+            Ok(numbers) => Some(Test::Number(numbers)),
+            Err(message) => {
+                self.diagnostics.push(Diagnostic::error("number", at, message));
+                None
+            }
+        }
+    }
+
+    fn cidr(&mut self, text: &str, at: Span) -> Option<IpNet> {
+        let network = text.parse::<IpNet>().ok().map(|network| network.trunc());
+        let network = network.or_else(|| address::parse(text).map(IpNet::from));
+        if network.is_none() {
+            let message = format!("`{text}` is no address and no network");
+            self.diagnostics.push(Diagnostic::error("cidr", at, message).help("write 203.0.113.7 or 10.0.0.0/8 or 2001:db8::/32"));
+        }
+        network
+    }
+}
+
+/// Names of headers have no case; an address has one name.
+pub(crate) fn canonical(name: &str) -> String {
+    match name {
+        "remote_address" => "ip".to_owned(),
+        _ if name.len() > 7 && name[..7].eq_ignore_ascii_case("header.") => name.to_ascii_lowercase(),
+        _ => name.to_owned(),
+    }
+}
+
+/// Whether a condition asks for an attribute anywhere.
+pub(crate) fn mentions(condition: &Condition, attribute: AttributeId) -> bool {
+    match condition {
+        Condition::All(parts) | Condition::Any(parts) => parts.iter().any(|part| mentions(part, attribute)),
+        Condition::Not(part) => mentions(part, attribute),
+        Condition::Is(asked, _) => *asked == attribute,
+    }
+}
+
+fn exact(text: &str) -> Test {
+    Test::OneOf(vec![text.into()])
+}

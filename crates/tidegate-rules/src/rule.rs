@@ -1,0 +1,351 @@
+//! Rules as meant: what the compiler makes of what was written, and what a check reads.
+
+use std::sync::Arc;
+
+use tidegate_core::{Algorithm, Limit, Timestamp};
+
+use crate::calendar::Calendar;
+use crate::condition::Condition;
+use crate::glob::Glob;
+use crate::name::AttributeId;
+use crate::schedule::Schedule;
+use crate::yaml::Value;
+
+/// When it matches, what it counts by, and its limits.
+#[derive(Debug)]
+pub struct Rule {
+    /// Its name, unique in its domain.
+    pub name: Box<str>,
+    /// The name that its counters have: what it was called before, or its name.
+    pub identity: Box<str>,
+    /// What it is for, in the operator's words.
+    pub description: Option<Box<str>>,
+    /// Where it was written.
+    pub origin: Origin,
+    /// What is held to it.
+    pub applies: Condition,
+    /// What is counted, if that is not what is held to it.
+    pub counts: Option<Condition>,
+    /// What it counts by.
+    pub by: Vec<By>,
+    /// Whose counters they are.
+    pub scope: Scope,
+    /// Its limits.
+    pub limits: Limits,
+    /// Units that a request takes.
+    pub cost: Cost,
+    /// What matters when the store cannot answer.
+    pub class: Class,
+    /// Enforced, in the shadow, or off.
+    pub mode: Mode,
+    /// What happens past the limit, or on a match.
+    pub action: Action,
+    /// What a refusal says.
+    pub refusal: Refusal,
+    /// The group of which only one rule applies, and the rule's rank in it: the lowest goes first.
+    pub group: Option<Rank>,
+    /// Its rank among all rules of the domain: by priority, then by how specific it is, then in order.
+    pub rank: u32,
+    /// What goes first among rules that exclude each other: the highest.
+    pub priority: i32,
+    /// When it applies.
+    pub schedule: Option<Schedule>,
+    /// The instant from which on it no longer applies.
+    pub expires_at: Option<Timestamp>,
+    /// Whether refused requests count as well.
+    pub count_refused: bool,
+    /// Closed for so long once a limit was exceeded.
+    pub block_for: Option<Limit>,
+    /// Whether all rules that can match with it must live in one place.
+    pub atomic: bool,
+    /// What it counts by first: `user`, `ip`, `tenant`, `endpoint`, `global`.
+    pub dimension: Box<str>,
+    /// What the code of a refusal begins with: `endpoint` if it is about one, otherwise the dimension.
+    pub subject: Box<str>,
+    /// What only descriptor trees have.
+    pub tree: Option<Box<TreeRule>>,
+}
+
+/// Where a rule was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The file.
+    pub file: Arc<str>,
+    /// The line, from 1.
+    pub line: usize,
+}
+
+/// One of the things that a rule counts by.
+#[derive(Debug)]
+pub enum By {
+    /// The value of an attribute.
+    Attribute(AttributeId),
+    /// The network of an address.
+    Address(AttributeId),
+    /// What a glob captured of an attribute.
+    Capture {
+        /// The attribute.
+        attribute: AttributeId,
+        /// The glob.
+        glob: Arc<Glob>,
+        /// Which of its captures.
+        index: usize,
+        /// Its name.
+        name: Box<str>,
+    },
+}
+
+/// Whose counters a rule's are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// They live with the tenant of the request.
+    Tenant,
+    /// They live by themselves.
+    Global,
+}
+
+/// The limits of a rule: its own, or those of the request's tier.
+#[derive(Debug, Default)]
+pub struct Limits {
+    /// Those of requests without a tier of their own.
+    pub own: Vec<RuleLimit>,
+    /// Those of tiers.
+    pub tiers: Vec<(Box<str>, Vec<RuleLimit>)>,
+    /// The attribute that names the tier.
+    pub tier_by: Option<AttributeId>,
+}
+
+impl Limits {
+    /// The limits of a tier, or the rule's own.
+    pub fn of(&self, tier: Option<&str>) -> &[RuleLimit] {
+        let named = tier.and_then(|tier| self.tiers.iter().find(|(name, _)| **name == *tier));
+        named.map_or(&self.own, |(_, limits)| limits)
+    }
+
+    /// All limits with the tier they belong to.
+    pub fn all(&self) -> impl Iterator<Item = (Option<&str>, &RuleLimit)> {
+        let own = self.own.iter().map(|limit| (None, limit));
+        own.chain(self.tiers.iter().flat_map(|(tier, limits)| limits.iter().map(move |limit| (Some(&**tier), limit))))
+    }
+}
+
+/// A limit of a rule.
+#[derive(Debug)]
+pub struct RuleLimit {
+    /// What makes it the same limit after its numbers have changed: its own name, or its algorithm and window.
+    pub identity: Box<str>,
+    /// Its name in headers and answers.
+    pub policy: Box<str>,
+    /// The numbers.
+    pub numbers: Numbers,
+    /// The window as written, if it has one: not the time that a full bucket takes to drain.
+    pub per_us: Option<u64>,
+    /// The amount per that window; for concurrency the slots.
+    pub amount: u64,
+    /// What is counted.
+    pub counted: Counted,
+    /// As an operator would write it in short.
+    pub written: Box<str>,
+}
+
+/// The numbers of a limit.
+#[derive(Debug)]
+pub enum Numbers {
+    /// The same at all times.
+    Plain(Limit),
+    /// Bounds that move with the calendar.
+    Calendar(Calendar),
+}
+
+impl RuleLimit {
+    /// The limit as it is at an instant.
+    pub fn at(&self, now: Timestamp) -> Limit {
+        match &self.numbers {
+            Numbers::Plain(limit) => *limit,
+            Numbers::Calendar(calendar) => calendar.at(now),
+        }
+    }
+
+    /// How it counts.
+    pub fn algorithm(&self) -> Algorithm {
+        match &self.numbers {
+            Numbers::Plain(limit) => limit.algorithm(),
+            Numbers::Calendar(_) => Algorithm::FixedWindow,
+        }
+    }
+
+    /// The most that it ever lets through at once.
+    pub fn capacity(&self) -> u64 {
+        match &self.numbers {
+            Numbers::Plain(limit) => limit.capacity(),
+            Numbers::Calendar(calendar) => calendar.amount(),
+        }
+    }
+}
+
+/// What a limit counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Counted {
+    /// Requests.
+    #[default]
+    Requests,
+    /// Bytes of content.
+    Bytes,
+    /// Tokens of a model.
+    Tokens,
+}
+
+/// Units that a request takes.
+#[derive(Debug)]
+pub enum Cost {
+    /// Always so many.
+    Fixed(u64),
+    /// What an attribute says.
+    Attribute {
+        /// The attribute.
+        attribute: AttributeId,
+        /// If it is absent or no number.
+        default: u64,
+        /// Its number is held to this.
+        most: u64,
+    },
+    /// By method.
+    Methods {
+        /// The attribute that holds the method.
+        attribute: AttributeId,
+        /// Points for each.
+        points: Vec<(Box<str>, u64)>,
+        /// For all others.
+        default: u64,
+    },
+}
+
+/// What matters when the store cannot answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// Callers' comfort: let them pass.
+    #[default]
+    Comfort,
+    /// What requests cost: let those pass who pay.
+    Cost,
+    /// Safety: refuse.
+    Security,
+    /// Exactness: refuse.
+    Strict,
+}
+
+/// Enforced, in the shadow, or off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// It refuses.
+    #[default]
+    Enforce,
+    /// It is judged, counted and reported, and never refuses.
+    Shadow,
+    /// As if it were not there.
+    Off,
+}
+
+/// What happens past the limit, or on a match.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Past the limit: refused.
+    #[default]
+    Reject,
+    /// Past the rate: held back, up to the queue's size.
+    Delay,
+    /// Past the limit: passes, and whoever serves it is told to do less.
+    Degrade,
+    /// Past the limit: passes and is reported.
+    Log,
+    /// On a match: refused.
+    Block,
+    /// On a match: passes, whatever other rules say.
+    Bypass,
+    /// On a match: this rule lets it pass. In a group, it is the one that applies.
+    Unlimited,
+}
+
+/// What a refusal says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refusal {
+    /// Its status, if the rule names one.
+    pub status: Option<u16>,
+    /// Its title.
+    pub title: Option<Box<str>>,
+    /// Its words.
+    pub message: Option<Box<str>>,
+}
+
+/// A place in a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rank {
+    /// Which group of the domain.
+    pub group: u16,
+    /// The lowest goes first.
+    pub rank: u32,
+}
+
+/// What only descriptor trees have.
+#[derive(Debug, Default)]
+pub struct TreeRule {
+    /// The name of the limit in answers, if it has one.
+    pub limit_name: Option<Box<str>>,
+    /// Names of limits that this one stands in for.
+    pub replaces: Vec<Box<str>>,
+    /// Refuses only if every quota of the request is over.
+    pub quota: bool,
+    /// The places of the path at which the pattern stands in the key in place of the value.
+    pub shared: Vec<Option<Box<str>>>,
+    /// Given back with what passes.
+    pub metadata: Option<Arc<Value>>,
+    /// The limit that is shown although it admits nothing (0 per unit).
+    pub nothing_per_us: Option<u64>,
+}
+
+macro_rules! words {
+    ($type:ty { $($variant:ident => $word:literal),+ $(,)? }) => {
+        impl $type {
+            /// The word in rules, metrics and answers.
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+
+            /// The one that a word stands for.
+            pub fn from_word(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$variant),)+ _ => None }
+            }
+        }
+    };
+}
+
+words!(Class { Comfort => "comfort", Cost => "cost", Security => "security", Strict => "strict" });
+words!(Mode { Enforce => "enforce", Shadow => "shadow", Off => "off" });
+words!(Action {
+    Reject => "reject", Delay => "delay", Degrade => "degrade", Log => "log",
+    Block => "block", Bypass => "bypass", Unlimited => "unlimited",
+});
+words!(Scope { Tenant => "tenant", Global => "global" });
+words!(Counted { Requests => "requests", Bytes => "bytes", Tokens => "tokens" });
+
+impl Rule {
+    /// Why it refuses, as a code: `endpoint-rate`, `tenant-quota`, `user-concurrency`, `blocked`.
+    pub fn reason(&self, limit: Option<&RuleLimit>) -> String {
+        match limit {
+            Some(limit) => {
+                let kind = match (&limit.numbers, limit.algorithm()) {
+                    (_, Algorithm::Concurrency) => "concurrency",
+                    (Numbers::Calendar(_), _) => "quota",
+                    _ => "rate",
+                };
+                format!("{}-{kind}", self.subject)
+            }
+            None => "blocked".to_owned(),
+        }
+    }
+
+    /// Whether it decides by itself, without a counter.
+    pub fn decides_alone(&self) -> bool {
+        matches!(self.action, Action::Block | Action::Bypass)
+    }
+}

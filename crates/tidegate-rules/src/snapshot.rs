@@ -1,0 +1,93 @@
+//! The whole of the rules that a check sees from start to end.
+
+use std::collections::BTreeMap;
+
+use crate::address::Prefixes;
+use crate::descriptors::Tree;
+use crate::identity::Identity;
+use crate::matcher::Matcher;
+use crate::name::{AttributeId, Names};
+use crate::rule::{Class, Rule};
+
+/// All domains, immutable, under a version.
+#[derive(Debug, Default)]
+pub struct Snapshot {
+    version: u64,
+    domains: BTreeMap<Box<str>, Domain>,
+}
+
+/// The rules of one domain.
+#[derive(Debug)]
+pub struct Domain {
+    /// Its name.
+    pub name: Box<str>,
+    /// The attribute whose value owns its counters.
+    pub tenant: Option<AttributeId>,
+    /// The attributes that its rules know.
+    pub names: Names,
+    /// What follows from what.
+    pub identities: Vec<Identity>,
+    /// How addresses are counted.
+    pub prefixes: Prefixes,
+    /// Our own rules in the order in which they were written, then those of the tree.
+    pub rules: Vec<Rule>,
+    /// Finds our own.
+    pub matcher: Matcher,
+    /// Finds those of the tree.
+    pub tree: Tree,
+    /// How many groups there are of which only one rule applies.
+    pub groups: usize,
+    /// The strictest class of its rules, for a check of which nothing else is known.
+    pub class: Class,
+}
+
+impl Snapshot {
+    pub(crate) fn new(domains: impl IntoIterator<Item = Domain>) -> Self {
+        let domains = domains.into_iter().map(|domain| (domain.name.clone(), domain)).collect();
+        Self { version: 0, domains }
+    }
+
+    /// The same under a version.
+    #[must_use]
+    pub fn with_version(mut self, version: u64) -> Self {
+        self.version = version;
+        self
+    }
+
+    /// Its version.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The domain of that name.
+    pub fn domain(&self, name: &str) -> Option<&Domain> {
+        self.domains.get(name)
+    }
+
+    /// All domains, by name.
+    pub fn domains(&self) -> impl Iterator<Item = &Domain> {
+        self.domains.values()
+    }
+
+    /// How many rules there are.
+    pub fn rules(&self) -> usize {
+        self.domains().map(|domain| domain.rules.len()).sum()
+    }
+}
+
+impl Domain {
+    /// The rule of that name and its place.
+    pub fn rule(&self, name: &str) -> Option<(usize, &Rule)> {
+        self.rules.iter().enumerate().find(|(_, rule)| *rule.name == *name)
+    }
+
+    /// What a rule counts by, in words.
+    pub fn by(&self, rule: &Rule) -> Vec<String> {
+        use crate::rule::By;
+        let name = |by: &By| match by {
+            By::Attribute(attribute) | By::Address(attribute) => self.names.name(*attribute).to_owned(),
+            By::Capture { name, .. } => format!("{{{name}}}"),
+        };
+        rule.by.iter().map(name).collect()
+    }
+}
