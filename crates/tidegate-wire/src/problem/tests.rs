@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tidegate_core::{Limit, Rate, Verdict};
+use tidegate_core::{Limit, Outcome, Rate, Retry, Timestamp, Verdict};
 
 use super::*;
 
@@ -19,9 +19,9 @@ fn problem(reports: &[(&str, Limit, Outcome)]) -> Problem {
     let reports: Vec<Report<'_>> = reports
         .iter()
         .zip(&verdicts)
-        .map(|((name, limit, _), verdict)| Report { name, limit, verdict })
+        .map(|((name, limit, _), verdict)| Report::new(name, limit, verdict))
         .collect();
-    Problem::from_reports(Kind::QuotaExceeded, &reports)
+    Problem::from_summary(Kind::QuotaExceeded, &Summary::new(&reports, Timestamp::ZERO))
 }
 
 fn check(reports: &[(&str, Limit, Outcome)], detail: &str) {
@@ -39,7 +39,7 @@ fn a_spent_limit_is_told_whole() {
         concat!(
             r#"{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota Exceeded","#,
             r#""status":429,"detail":"limit of 100 per 60 s reached for policy per-user; retry in 12 s","#,
-            r#""violated-policies":["per-user"],"retry-after":12}"#
+            r#""violated-policies":["per-user"],"retry-after":12,"limit":100,"window":60}"#
         )
     );
 }
