@@ -81,7 +81,7 @@ pub fn write(out: &mut HeaderMap, summary: &Summary<'_>, settings: &Settings) {
         Ietf::Draft03 => ietf::write_draft_03(out, summary),
         Ietf::Off => {}
     }
-    legacy::write_legacy(out, summary, settings);
+    legacy::write_legacy(out, summary, *settings);
     if settings.denied_by {
         write_denied_by(out, summary);
     }

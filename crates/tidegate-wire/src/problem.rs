@@ -170,6 +170,7 @@ impl Problem {
     }
 
     /// The body, to be sent as [`CONTENT_TYPE`].
+    #[expect(clippy::missing_panics_doc, reason = "what cannot fail needs no warning")]
     pub fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("texts and JSON values under text names are always JSON")
     }

@@ -3,7 +3,7 @@
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use sfv::{Integer, KeyRef, ListSerializer, StringRef, key_ref, string_ref};
 
-use super::report::{Report, Unit, Wait};
+use super::report::{PartitionKey, Report, Unit, Wait};
 use super::summary::Summary;
 use super::{RATELIMIT, RATELIMIT_LIMIT, RATELIMIT_POLICY, RATELIMIT_REMAINING, RATELIMIT_RESET, seconds_up};
 
@@ -36,7 +36,7 @@ pub(super) fn write_draft_10(out: &mut HeaderMap, summary: &Summary<'_>, keys: P
     let (mut policies, mut standings) = (List::new(), List::new());
     for report in summary.reports() {
         let Ok(name) = StringRef::from_str(report.name) else { continue };
-        let key = report.partition_key.filter(|_| keys == PartitionKeys::Told).map(|key| key.bytes());
+        let key = report.partition_key.filter(|_| keys == PartitionKeys::Told).map(PartitionKey::bytes);
         let member = Member { name, report, key };
         member.push_policy(&mut policies);
         member.push_standing(&mut standings, latest_s);

@@ -11,7 +11,7 @@ use super::{
 
 const RULE: &KeyRef = key_ref("rule");
 
-pub(super) fn write_legacy(out: &mut HeaderMap, summary: &Summary<'_>, settings: &Settings) {
+pub(super) fn write_legacy(out: &mut HeaderMap, summary: &Summary<'_>, settings: Settings) {
     let Some(most) = summary.most_restrictive() else { return };
     let reset_s = match settings.legacy {
         Legacy::Off => return,
@@ -47,4 +47,39 @@ pub fn denied_by(dimension: &str, rule: &str) -> Option<HeaderValue> {
         Err(_) => StringRef::from_str(dimension).ok()?.into(),
     };
     HeaderValue::try_from(ItemSerializer::new().bare_item(dimension).parameter(RULE, rule).finish()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sfv::{BareItem, Item, Parser};
+
+    use super::*;
+
+    fn printable(text: &str) -> bool {
+        text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+    }
+
+    fn any_text() -> impl Strategy<Value = String> {
+        prop_oneof![3 => "[a-z_.:/-]{0,20}", 3 => "[ -~]{0,20}", 1 => any::<String>()]
+    }
+
+    proptest! {
+        #[test]
+        fn who_denied_is_a_structured_item_that_says_the_same(dimension in any_text(), rule in any_text()) {
+            let Some(value) = denied_by(&dimension, &rule) else {
+                prop_assert!(!printable(&dimension) || !printable(&rule));
+                return Ok(());
+            };
+            let item: Item = Parser::new(value.as_bytes()).parse().unwrap();
+            let told = match &item.bare_item {
+                BareItem::Token(token) => token.as_str(),
+                BareItem::String(string) => string.as_str(),
+                other => panic!("neither token nor string: {other:?}"),
+            };
+            prop_assert_eq!(told, dimension);
+            prop_assert_eq!(item.params.len(), 1);
+            prop_assert_eq!(item.params[RULE].as_string().map(sfv::StringRef::as_str), Some(rule.as_str()));
+        }
+    }
 }

@@ -133,3 +133,31 @@ impl fmt::Debug for PartitionKey<'_> {
         f.write_str("PartitionKey(..)")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_debug_print_shows_no_partition_key() {
+        let limit = Limit::concurrency(8, Duration::from_secs(1)).unwrap();
+        let verdict =
+            Verdict { outcome: Outcome::Allowed, limit: 8, remaining: 3, debt: 0, reset_after_us: 0 };
+        let key = Some(PartitionKey::from_keyed_hash(&[171, 172]));
+        let report = Report { partition_key: key, ..Report::new("a", &limit, &verdict) };
+        let printed = format!("{report:?}");
+        assert!(printed.contains("PartitionKey(..)") && !printed.contains("171"), "{printed}");
+    }
+
+    #[test]
+    fn what_is_used_includes_debts_and_never_overflows() {
+        let limit = Limit::concurrency(8, Duration::from_secs(1)).unwrap();
+        for (remaining, debt, used) in [(8, 0, 0), (3, 0, 5), (0, 4, 12), (9, 0, 0), (0, u64::MAX, u64::MAX)]
+        {
+            let verdict = Verdict { outcome: Outcome::Allowed, limit: 8, remaining, debt, reset_after_us: 0 };
+            assert_eq!(Report::new("a", &limit, &verdict).used(), used);
+        }
+    }
+}

@@ -135,3 +135,18 @@ impl fmt::Display for Legacy {
         f.write_str(self.name())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_is_read_back_from_its_name() {
+        for ietf in [Ietf::Draft10, Ietf::Draft03, Ietf::Off] {
+            assert_eq!(ietf.to_string().parse(), Ok(ietf));
+        }
+        for legacy in [Legacy::Off, Legacy::Epoch, Legacy::Delta] {
+            assert_eq!(legacy.to_string().parse(), Ok(legacy));
+        }
+    }
+}

@@ -104,3 +104,66 @@ pub fn most_restrictive(reports: &[Report<'_>]) -> Option<usize> {
 fn narrow(us: u128) -> u64 {
     u64::try_from(us).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+    use tidegate_core::{Limit, Outcome, Retry, Verdict};
+
+    use super::*;
+
+    /// When a client that was refused is told to return, with that jitter and random number.
+    fn told_s(retry: Retry, percent: u8, random: u64) -> Option<u64> {
+        let limit = Limit::sliding_window(8, Duration::from_secs(60)).unwrap();
+        let outcome = Outcome::Refused(retry);
+        let verdict = Verdict { outcome, limit: 8, remaining: 0, debt: 0, reset_after_us: 0 };
+        let settings = Settings { retry_jitter_percent: percent, ..Settings::default() };
+        let reports = [Report::new("a", &limit, &verdict)];
+        Summary::new(&reports, Timestamp::ZERO).jittered(&settings, random).retry_after_s()
+    }
+
+    #[test]
+    fn jitter_is_spread_over_the_percentage() {
+        let wait = Retry::After(100_000_000);
+        for (random, seconds) in [(0, 100), (u64::MAX / 4 + 1, 105), (u64::MAX / 2 + 1, 110), (u64::MAX, 120)]
+        {
+            assert_eq!(told_s(wait, 20, random), Some(seconds));
+            assert_eq!(told_s(wait, 0, random), Some(100));
+        }
+        assert_eq!(told_s(Retry::After(u64::MAX), u8::MAX, u64::MAX), Some(u64::MAX.div_ceil(1_000_000)));
+    }
+
+    #[test]
+    fn jitter_gives_no_hope_to_what_can_never_pass() {
+        assert_eq!(told_s(Retry::Never, 20, u64::MAX), None);
+    }
+
+    #[test]
+    fn a_wait_that_is_set_does_not_shorten_that_of_the_reports() {
+        let limit = Limit::sliding_window(8, Duration::from_secs(60)).unwrap();
+        let set = |outcome| {
+            let verdict = Verdict { outcome, limit: 8, remaining: 0, debt: 0, reset_after_us: 0 };
+            let reports = [Report::new("a", &limit, &verdict)];
+            Summary::new(&reports, Timestamp::ZERO).retrying_after_s(5).retry_after_s()
+        };
+        assert_eq!(Summary::new(&[], Timestamp::ZERO).retrying_after_s(5).retry_after_s(), Some(5));
+        assert_eq!(set(Outcome::Allowed), Some(5));
+        assert_eq!(set(Outcome::Refused(Retry::After(1))), Some(5));
+        assert_eq!(set(Outcome::Refused(Retry::After(9_000_000))), Some(9));
+        assert_eq!(set(Outcome::Refused(Retry::Never)), None);
+    }
+
+    proptest! {
+        #[test]
+        fn jitter_is_never_early_and_never_more_than_its_percentage(
+            us in prop_oneof![1..100_000_000_u64, any::<u64>()], percent: u8, random: u64,
+        ) {
+            let told = told_s(Retry::After(us), percent, random).unwrap();
+            let most_us = u128::from(us.max(1)) * (100 + u128::from(percent)) / 100;
+            prop_assert!(told >= seconds_up(us.max(1)));
+            prop_assert!(u128::from(told) <= most_us.div_ceil(1_000_000));
+        }
+    }
+}

@@ -245,6 +245,34 @@ fn what_others_said_of_their_limits_stays() {
 }
 
 #[test]
+fn draft_03_holds_one_answer_and_replaces_an_older_one() {
+    let limit = gcra();
+    let verdict = allowed(&limit, u64::MAX, 12 * SECOND_US);
+    let mut headers = HeaderMap::new();
+    headers.append(RATELIMIT_LIMIT, HeaderValue::from_static("7"));
+    headers.append(RATELIMIT_LIMIT, HeaderValue::from_static("7;w=1"));
+    let settings = Settings { ietf: Ietf::Draft03, ..Settings::default() };
+    write(&mut headers, &Summary::new(&[Report::new("ours", &limit, &verdict)], NOW), &settings);
+    assert_eq!(headers.get_all(RATELIMIT_LIMIT).iter().collect::<Vec<_>>(), ["100, 100;w=60"]);
+    assert_eq!(headers[RATELIMIT_REMAINING], "999999999999999");
+}
+
+#[test]
+fn who_denied_is_told_of_refusals_whose_dimension_is_known() {
+    let limit = gcra();
+    let told = |dimension, verdict: &Verdict| {
+        let report = Report { rule: "login", dimension, ..Report::new("login.1m", &limit, verdict) };
+        let mut headers = HeaderMap::new();
+        write(&mut headers, &Summary::new(&[report], NOW), &Settings::default());
+        headers.remove(X_RATELIMIT_DENIED_BY)
+    };
+    let refused = refused(&limit, Retry::Never);
+    assert_eq!(told(Some("ip"), &refused).unwrap(), r#"ip;rule="login""#);
+    assert_eq!(told(None, &refused), None);
+    assert_eq!(told(Some("ip"), &allowed(&limit, 1, 1)), None);
+}
+
+#[test]
 fn legacy_headers_speak_of_the_most_restrictive_limit() {
     let (per_user, hourly) = (gcra(), hourly());
     let reports = [

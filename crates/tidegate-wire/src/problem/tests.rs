@@ -110,6 +110,34 @@ fn nothing_refused_leaves_the_detail_out() {
     assert_eq!(body["violated-policies"], json!([]));
 }
 
+#[test]
+fn a_member_of_the_same_name_is_replaced_where_it_stands() {
+    let problem =
+        problem(&[("a", limit(), AFTER_12_S)]).with_member("x", 1).with_member("limit", 7).with_id("d");
+    let body = String::from_utf8(problem.with_member("x", "two").to_json()).unwrap();
+    assert!(body.ends_with(r#""retry-after":12,"limit":7,"window":60,"x":"two","id":"d"}"#), "{body}");
+}
+
+#[test]
+fn no_member_takes_the_place_of_a_standard_one() {
+    let problem = problem(&[("a", limit(), AFTER_12_S)]);
+    for name in ["type", "title", "status", "detail", "instance", "violated-policies"] {
+        assert_eq!(problem.clone().with_member(name, "forged").to_json(), problem.to_json());
+    }
+}
+
+#[test]
+fn a_body_names_the_refusal_and_never_the_refused() {
+    let (limit, outcome) = (limit(), AFTER_12_S);
+    let verdict = verdict(&limit, outcome);
+    let key = Some(crate::PartitionKey::from_keyed_hash(b"hash-of-k1"));
+    let reports =
+        [Report { partition_key: key, dimension: Some("api_key"), ..Report::new("a", &limit, &verdict) }];
+    let problem = Problem::from_summary(Kind::QuotaExceeded, &Summary::new(&reports, Timestamp::ZERO));
+    let (body, printed) = (String::from_utf8(problem.to_json()).unwrap(), format!("{problem:?}"));
+    assert!(!body.contains("k1") && !printed.contains("k1"), "{body} {printed}");
+}
+
 fn any_text() -> impl Strategy<Value = String> {
     let character =
         prop_oneof![any::<char>(), prop::char::range('\0', '\x7f'), Just('"'), Just('\\'), Just('\u{2028}')];
