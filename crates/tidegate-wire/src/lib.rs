@@ -7,20 +7,21 @@
 //! ```
 //! use http::HeaderMap;
 //! use tidegate_core::{Limit, State, Timestamp};
-//! use tidegate_wire::{Kind, Problem, Report, Settings, headers};
+//! use tidegate_wire::{Kind, Problem, Report, Settings, Summary, headers};
 //!
 //! let limit = Limit::sliding_window(1, std::time::Duration::from_secs(60))?;
 //! let (mut state, now) = (State::EMPTY, Timestamp::from_micros(1_700_000_040_000_000));
 //! limit.step(&mut state, now, 1)?;
 //! let verdict = limit.step(&mut state, now, 1)?;
-//! let reports = [Report { name: "per-user", limit: &limit, verdict: &verdict }];
+//! let reports = [Report::new("per-user", &limit, &verdict)];
+//! let summary = Summary::new(&reports, now);
 //!
 //! let mut answer = HeaderMap::new();
-//! headers::write(&mut answer, &reports, now, &Settings::default());
+//! headers::write(&mut answer, &summary, &Settings::default());
 //! assert_eq!(answer["ratelimit-policy"], r#""per-user";q=1;w=60"#);
 //! assert!(answer.contains_key("retry-after"));
 //!
-//! let problem = Problem::from_reports(Kind::QuotaExceeded, &reports);
+//! let problem = Problem::from_summary(Kind::QuotaExceeded, &summary);
 //! assert_eq!(problem.status(), 429);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -30,5 +31,5 @@ pub mod headers;
 pub mod problem;
 
 pub use client_ip::{Prefixes, Source, Trusted, TrustedError};
-pub use headers::{Ietf, Legacy, Report, Settings};
+pub use headers::{Ietf, Legacy, PartitionKey, Report, SettingError, Settings, Summary, Unit};
 pub use problem::{Kind, Problem};

@@ -3,29 +3,26 @@
 //! It names the policies that refused and says when to come back. It never names who was counted: a body ends up in
 //! logs and error trackers, and a counter's key may be a secret.
 
-mod json;
+mod kind;
+mod detail;
 #[cfg(test)]
 mod tests;
 
-use http::StatusCode;
-use tidegate_core::{Outcome, Retry};
+use std::borrow::Cow;
 
-use crate::headers::{Report, retry_after_s};
+use http::StatusCode;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value;
+
+use crate::headers::{Report, Summary};
+
+pub use kind::Kind;
 
 /// The media type of [`Problem::to_json`].
 pub const CONTENT_TYPE: &str = "application/problem+json";
 
-/// Why a request was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Kind {
-    /// A limit is spent.
-    QuotaExceeded,
-    /// The service sheds load; the client did nothing wrong.
-    ReducedCapacity,
-    /// The client behaves like a bot or an attacker.
-    AbnormalUsage,
-}
+/// The members that a problem fills itself, in the order in which they are written.
+const OWN: [&str; 6] = ["type", "title", "status", "detail", "instance", "violated-policies"];
 
 /// What a refused client is told.
 ///
@@ -40,45 +37,53 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     kind: Kind,
+    status: StatusCode,
+    title: Cow<'static, str>,
     detail: String,
+    instance: Option<String>,
     violated_policies: Vec<String>,
-    retry_after_s: Option<u64>,
-}
-
-impl Kind {
-    /// The URI of the problem type.
-    pub const fn type_uri(self) -> &'static str {
-        match self {
-            Self::QuotaExceeded => "https://iana.org/assignments/http-problem-types#quota-exceeded",
-            Self::ReducedCapacity => {
-                "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
-            }
-            Self::AbnormalUsage => "https://iana.org/assignments/http-problem-types#abnormal-usage-detected",
-        }
-    }
-
-    /// The title under which the type is registered; the same for every occurrence.
-    pub const fn title(self) -> &'static str {
-        match self {
-            Self::QuotaExceeded => "Quota Exceeded",
-            Self::ReducedCapacity => "Temporary Reduced Capacity",
-            Self::AbnormalUsage => "Abnormal Usage Detected",
-        }
-    }
-
-    /// The status of the response.
-    pub const fn status(self) -> StatusCode {
-        match self {
-            Self::QuotaExceeded | Self::AbnormalUsage => StatusCode::TOO_MANY_REQUESTS,
-            Self::ReducedCapacity => StatusCode::SERVICE_UNAVAILABLE,
-        }
-    }
+    members: Vec<(Cow<'static, str>, Value)>,
 }
 
 impl Problem {
     /// A problem with a sentence on this occurrence of it; an empty one is left out.
     pub fn new(kind: Kind, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into(), violated_policies: Vec::new(), retry_after_s: None }
+        Self {
+            kind,
+            status: kind.status(),
+            title: kind.title().into(),
+            detail: detail.into(),
+            instance: None,
+            violated_policies: Vec::new(),
+            members: Vec::new(),
+        }
+    }
+
+    /// The problem that the refused ones among the reports make: their policies, the same retry time as the
+    /// `Retry-After` header, and limit and window (in seconds, rounded up) of the one that binds most.
+    ///
+    /// ```
+    /// use tidegate_core::{Limit, State, Timestamp};
+    /// use tidegate_wire::{Kind, Problem, Report, Summary};
+    /// let limit = Limit::sliding_log(100, std::time::Duration::from_secs(60))?;
+    /// let verdict = limit.step(&mut State::EMPTY, Timestamp::ZERO, 500)?;
+    /// let reports = [Report::new("per-user", &limit, &verdict)];
+    /// assert_eq!(
+    ///     Problem::from_summary(Kind::QuotaExceeded, &Summary::new(&reports, Timestamp::ZERO)).detail(),
+    ///     "the request costs more than the whole limit of 100 per 60 s of policy per-user: it can never pass",
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_summary(kind: Kind, summary: &Summary<'_>) -> Self {
+        let mut problem = Self::new(kind, detail::detail(summary));
+        problem.violated_policies = summary.refused().map(|report| report.name.to_owned()).collect();
+        if let Some(seconds) = summary.retry_after_s() {
+            problem = problem.retry_after_s(seconds);
+        }
+        if let Some(report) = summary.denied_by() {
+            problem = problem.with_numbers_of(report);
+        }
+        problem
     }
 
     /// Adds a policy that refused.
@@ -88,35 +93,65 @@ impl Problem {
         self
     }
 
-    /// Says when to come back, in seconds from now.
+    /// Answers with another status than the kind's.
     #[must_use]
-    pub const fn retry_after_s(mut self, seconds: u64) -> Self {
-        self.retry_after_s = Some(seconds);
+    pub const fn with_status(mut self, status: StatusCode) -> Self {
+        self.status = status;
         self
     }
 
-    /// The problem that the refused ones among the reports make, with the same retry time as the `Retry-After` header.
-    ///
-    /// ```
-    /// use tidegate_core::{Limit, State, Timestamp};
-    /// use tidegate_wire::{Kind, Problem, Report};
-    /// let limit = Limit::sliding_log(100, std::time::Duration::from_secs(60))?;
-    /// let mut state = State::EMPTY;
-    /// let verdict = limit.step(&mut state, Timestamp::ZERO, 500)?;
-    /// let reports = [Report { name: "per-user", limit: &limit, verdict: &verdict }];
-    /// assert_eq!(
-    ///     Problem::from_reports(Kind::QuotaExceeded, &reports).detail(),
-    ///     "the request costs more than the whole limit of 100 per 60 s of policy per-user: it can never pass",
-    /// );
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn from_reports(kind: Kind, reports: &[Report<'_>]) -> Self {
-        let refused = || reports.iter().filter(|report| !report.verdict.allowed());
-        let retry_after_s = retry_after_s(reports);
-        let retry = retry_after_s.map(|seconds| format!("retry in {seconds} s"));
-        let detail = refused().map(clause).chain(retry).collect::<Vec<_>>().join("; ");
-        let violated_policies = refused().map(|report| report.name.to_owned()).collect();
-        Self { kind, detail, violated_policies, retry_after_s }
+    /// Puts the operator's title in place of the kind's.
+    #[must_use]
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Cow::Owned(title.into());
+        self
+    }
+
+    /// Puts the operator's words in place of ours; an empty sentence is left out.
+    #[must_use]
+    pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = detail.into();
+        self
+    }
+
+    /// The URI reference of this occurrence.
+    #[must_use]
+    pub fn with_instance(mut self, instance: impl Into<String>) -> Self {
+        self.instance = Some(instance.into());
+        self
+    }
+
+    /// The decision's id, as member `id`.
+    #[must_use]
+    pub fn with_id(self, id: impl Into<String>) -> Self {
+        self.with_member("id", id.into())
+    }
+
+    /// The reason in one word for programs, such as `tenant-rate`, as member `code`.
+    #[must_use]
+    pub fn with_code(self, code: impl Into<String>) -> Self {
+        self.with_member("code", code.into())
+    }
+
+    /// Says when to come back, in seconds from now, as member `retry-after`.
+    #[must_use]
+    pub fn retry_after_s(self, seconds: u64) -> Self {
+        self.with_member("retry-after", seconds)
+    }
+
+    /// Adds a member behind the others, or replaces the one of that name where it stands. The members of RFC 9457 and
+    /// `violated-policies` are not for it and stay as they are.
+    #[must_use]
+    pub fn with_member(mut self, name: impl Into<Cow<'static, str>>, value: impl Into<Value>) -> Self {
+        let (name, value) = (name.into(), value.into());
+        if OWN.contains(&name.as_ref()) {
+            return self;
+        }
+        match self.members.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, old)) => *old = value,
+            None => self.members.push((name, value)),
+        }
+        self
     }
 
     /// The kind.
@@ -126,7 +161,7 @@ impl Problem {
 
     /// The status of the response.
     pub const fn status(&self) -> StatusCode {
-        self.kind.status()
+        self.status
     }
 
     /// The sentence on this occurrence.
@@ -135,39 +170,37 @@ impl Problem {
     }
 
     /// The body, to be sent as [`CONTENT_TYPE`].
+    #[expect(clippy::missing_panics_doc, reason = "what cannot fail needs no warning")]
     pub fn to_json(&self) -> Vec<u8> {
-        let mut object = json::Object::new();
-        object.text("type", self.kind.type_uri());
-        object.text("title", self.kind.title());
-        object.number("status", self.status().as_u16().into());
+        serde_json::to_vec(self).expect("texts and JSON values under text names are always JSON")
+    }
+
+    fn with_numbers_of(self, report: &Report<'_>) -> Self {
+        let problem = self.with_member("limit", report.limit.capacity());
+        match report.limit.window_us() {
+            Some(us) => problem.with_member("window", us.div_ceil(1_000_000)),
+            None => problem,
+        }
+    }
+}
+
+impl Serialize for Problem {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let [kind, title, status, detail, instance, violated_policies] = OWN;
+        let mut body = serializer.serialize_map(None)?;
+        body.serialize_entry(kind, self.kind.type_uri())?;
+        body.serialize_entry(title, &self.title)?;
+        body.serialize_entry(status, &self.status.as_u16())?;
         if !self.detail.is_empty() {
-            object.text("detail", &self.detail);
+            body.serialize_entry(detail, &self.detail)?;
         }
-        object.texts("violated-policies", &self.violated_policies);
-        if let Some(seconds) = self.retry_after_s {
-            object.number("retry-after", seconds);
+        if let Some(uri) = &self.instance {
+            body.serialize_entry(instance, uri)?;
         }
-        object.finish()
-    }
-}
-
-/// What one refused report has to say.
-fn clause(report: &Report<'_>) -> String {
-    let (amount, name) = (report.limit.capacity(), report.name);
-    let per = report.limit.window_us().map_or_else(|| "at once".to_owned(), |us| format!("per {}", span(us)));
-    match report.verdict.outcome {
-        Outcome::Refused(Retry::Never) => format!(
-            "the request costs more than the whole limit of {amount} {per} of policy {name}: it can never pass"
-        ),
-        _ => format!("limit of {amount} {per} reached for policy {name}"),
-    }
-}
-
-/// A span for human eyes: in seconds, to the millisecond, rounded up.
-fn span(us: u64) -> String {
-    let ms = us.div_ceil(1000);
-    match (ms / 1000, ms % 1000) {
-        (seconds, 0) => format!("{seconds} s"),
-        (seconds, ms) => format!("{} s", format!("{seconds}.{ms:03}").trim_end_matches('0')),
+        body.serialize_entry(violated_policies, &self.violated_policies)?;
+        for (name, value) in &self.members {
+            body.serialize_entry(name, value)?;
+        }
+        body.end()
     }
 }

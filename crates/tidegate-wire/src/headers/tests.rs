@@ -1,15 +1,18 @@
 use std::time::Duration;
 
+use http::HeaderValue;
 use proptest::prelude::*;
 use sfv::{BareItem, List, ListEntry, Parser};
-use tidegate_core::{Rate, State, Window};
+use tidegate_core::{Limit, Outcome, Rate, Retry, State, Timestamp, Verdict, Window};
 
 use super::*;
 
 const NOW: Timestamp = Timestamp::from_micros(1_700_000_000_500_000);
 const SECOND_US: u64 = 1_000_000;
-const LEGACY_EPOCH: Settings = Settings { ietf: Ietf::Off, legacy: Legacy::Epoch };
-const LEGACY_DELTA: Settings = Settings { ietf: Ietf::Off, legacy: Legacy::Delta };
+
+fn only_legacy(legacy: Legacy) -> Settings {
+    Settings { ietf: Ietf::Off, legacy, ..Settings::default() }
+}
 
 fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
@@ -48,9 +51,9 @@ fn first(limit: &Limit, cost: u64) -> Verdict {
 /// What is written for these limits and verdicts, one `name: value` per line.
 fn written(settings: Settings, reports: &[(&str, Limit, Verdict)]) -> String {
     let reports: Vec<Report<'_>> =
-        reports.iter().map(|(name, limit, verdict)| Report { name, limit, verdict }).collect();
+        reports.iter().map(|(name, limit, verdict)| Report::new(name, limit, verdict)).collect();
     let mut headers = HeaderMap::new();
-    write(&mut headers, &reports, NOW, &settings);
+    write(&mut headers, &Summary::new(&reports, NOW), &settings);
     let lines = headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -66,7 +69,7 @@ fn check_legacy(settings: Settings, reports: &[(&str, Limit, Verdict)], expected
 #[test]
 fn no_report_says_nothing() {
     check(&[], &[]);
-    check_legacy(LEGACY_EPOCH, &[], &[]);
+    check_legacy(only_legacy(Legacy::Epoch), &[], &[]);
 }
 
 #[test]
@@ -235,10 +238,38 @@ fn what_others_said_of_their_limits_stays() {
     headers.insert(RATELIMIT, HeaderValue::from_static(r#""origin";r=3"#));
     headers.insert(X_RATELIMIT_LIMIT, HeaderValue::from_static("7"));
     let settings = Settings { legacy: Legacy::Delta, ..Settings::default() };
-    write(&mut headers, &[Report { name: "ours", limit: &limit, verdict: &verdict }], NOW, &settings);
+    write(&mut headers, &Summary::new(&[Report::new("ours", &limit, &verdict)], NOW), &settings);
     let told: Vec<_> = headers.get_all(RATELIMIT).iter().collect();
     assert_eq!(told, [r#""origin";r=3"#, r#""ours";r=41;t=12"#]);
     assert_eq!(headers.get_all(X_RATELIMIT_LIMIT).iter().collect::<Vec<_>>(), ["100"]);
+}
+
+#[test]
+fn draft_03_holds_one_answer_and_replaces_an_older_one() {
+    let limit = gcra();
+    let verdict = allowed(&limit, u64::MAX, 12 * SECOND_US);
+    let mut headers = HeaderMap::new();
+    headers.append(RATELIMIT_LIMIT, HeaderValue::from_static("7"));
+    headers.append(RATELIMIT_LIMIT, HeaderValue::from_static("7;w=1"));
+    let settings = Settings { ietf: Ietf::Draft03, ..Settings::default() };
+    write(&mut headers, &Summary::new(&[Report::new("ours", &limit, &verdict)], NOW), &settings);
+    assert_eq!(headers.get_all(RATELIMIT_LIMIT).iter().collect::<Vec<_>>(), ["100, 100;w=60"]);
+    assert_eq!(headers[RATELIMIT_REMAINING], "999999999999999");
+}
+
+#[test]
+fn who_denied_is_told_of_refusals_whose_dimension_is_known() {
+    let limit = gcra();
+    let told = |dimension, verdict: &Verdict| {
+        let report = Report { rule: "login", dimension, ..Report::new("login.1m", &limit, verdict) };
+        let mut headers = HeaderMap::new();
+        write(&mut headers, &Summary::new(&[report], NOW), &Settings::default());
+        headers.remove(X_RATELIMIT_DENIED_BY)
+    };
+    let refused = refused(&limit, Retry::Never);
+    assert_eq!(told(Some("ip"), &refused).unwrap(), r#"ip;rule="login""#);
+    assert_eq!(told(None, &refused), None);
+    assert_eq!(told(Some("ip"), &allowed(&limit, 1, 1)), None);
 }
 
 #[test]
@@ -249,12 +280,12 @@ fn legacy_headers_speak_of_the_most_restrictive_limit() {
         ("per-user", per_user, allowed(&per_user, 41, 11_600_000)),
     ];
     check_legacy(
-        LEGACY_EPOCH,
+        only_legacy(Legacy::Epoch),
         &reports,
         &["x-ratelimit-limit: 100", "x-ratelimit-remaining: 41", "x-ratelimit-reset: 1700000013"],
     );
     check_legacy(
-        LEGACY_DELTA,
+        only_legacy(Legacy::Delta),
         &reports,
         &["x-ratelimit-limit: 100", "x-ratelimit-remaining: 41", "x-ratelimit-reset: 12"],
     );
@@ -265,12 +296,12 @@ fn legacy_reset_of_a_refusal_is_when_to_retry() {
     let limit = gcra();
     let reports = [("a", limit, refused(&limit, Retry::After(2_500_000)))];
     check_legacy(
-        LEGACY_DELTA,
+        only_legacy(Legacy::Delta),
         &reports,
         &["x-ratelimit-limit: 100", "x-ratelimit-remaining: 0", "x-ratelimit-reset: 3", "retry-after: 3"],
     );
     check_legacy(
-        LEGACY_EPOCH,
+        only_legacy(Legacy::Epoch),
         &reports,
         &[
             "x-ratelimit-limit: 100",
@@ -282,8 +313,7 @@ fn legacy_reset_of_a_refusal_is_when_to_retry() {
 }
 
 fn most(reports: &[(Limit, Verdict)]) -> Option<usize> {
-    let reports: Vec<_> =
-        reports.iter().map(|(limit, verdict)| Report { name: "a", limit, verdict }).collect();
+    let reports: Vec<_> = reports.iter().map(|(limit, verdict)| Report::new("a", limit, verdict)).collect();
     most_restrictive(&reports)
 }
 
@@ -365,9 +395,10 @@ proptest! {
         reports in prop::collection::vec(any_report(), 0..8),
     ) {
         let reports: Vec<_> =
-            reports.iter().map(|(name, limit, verdict)| Report { name, limit, verdict }).collect();
+            reports.iter().map(|(name, limit, verdict)| Report::new(name, limit, verdict)).collect();
         let mut headers = HeaderMap::new();
-        write(&mut headers, &reports, NOW, &Settings { legacy: Legacy::Epoch, ..Settings::default() });
+        let settings = Settings { legacy: Legacy::Epoch, ..Settings::default() };
+        write(&mut headers, &Summary::new(&reports, NOW), &settings);
 
         let sound: Vec<_> =
             reports.iter().filter(|report| report.name.bytes().all(|byte| matches!(byte, b' '..=b'~'))).collect();
@@ -399,7 +430,7 @@ proptest! {
     #[test]
     fn nothing_binds_more_than_the_most_restrictive(reports in prop::collection::vec(any_report(), 1..8)) {
         let reports: Vec<_> =
-            reports.iter().map(|(name, limit, verdict)| Report { name, limit, verdict }).collect();
+            reports.iter().map(|(name, limit, verdict)| Report::new(name, limit, verdict)).collect();
         let most = most_restrictive(&reports).unwrap();
         prop_assert!(reports.iter().all(|report| !report.binds_more_than(&reports[most])));
         prop_assert!(reports[..most].iter().all(|report| reports[most].binds_more_than(report)));

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tidegate_core::{Limit, Rate, Verdict};
+use tidegate_core::{Limit, Outcome, Rate, Retry, Timestamp, Verdict};
 
 use super::*;
 
@@ -19,9 +19,9 @@ fn problem(reports: &[(&str, Limit, Outcome)]) -> Problem {
     let reports: Vec<Report<'_>> = reports
         .iter()
         .zip(&verdicts)
-        .map(|((name, limit, _), verdict)| Report { name, limit, verdict })
+        .map(|((name, limit, _), verdict)| Report::new(name, limit, verdict))
         .collect();
-    Problem::from_reports(Kind::QuotaExceeded, &reports)
+    Problem::from_summary(Kind::QuotaExceeded, &Summary::new(&reports, Timestamp::ZERO))
 }
 
 fn check(reports: &[(&str, Limit, Outcome)], detail: &str) {
@@ -39,7 +39,7 @@ fn a_spent_limit_is_told_whole() {
         concat!(
             r#"{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota Exceeded","#,
             r#""status":429,"detail":"limit of 100 per 60 s reached for policy per-user; retry in 12 s","#,
-            r#""violated-policies":["per-user"],"retry-after":12}"#
+            r#""violated-policies":["per-user"],"retry-after":12,"limit":100,"window":60}"#
         )
     );
 }
@@ -108,6 +108,34 @@ fn nothing_refused_leaves_the_detail_out() {
         serde_json::from_slice(&problem(&[("a", limit(), Outcome::Allowed)]).to_json()).unwrap();
     assert_eq!(body.get("detail"), None);
     assert_eq!(body["violated-policies"], json!([]));
+}
+
+#[test]
+fn a_member_of_the_same_name_is_replaced_where_it_stands() {
+    let problem =
+        problem(&[("a", limit(), AFTER_12_S)]).with_member("x", 1).with_member("limit", 7).with_id("d");
+    let body = String::from_utf8(problem.with_member("x", "two").to_json()).unwrap();
+    assert!(body.ends_with(r#""retry-after":12,"limit":7,"window":60,"x":"two","id":"d"}"#), "{body}");
+}
+
+#[test]
+fn no_member_takes_the_place_of_a_standard_one() {
+    let problem = problem(&[("a", limit(), AFTER_12_S)]);
+    for name in ["type", "title", "status", "detail", "instance", "violated-policies"] {
+        assert_eq!(problem.clone().with_member(name, "forged").to_json(), problem.to_json());
+    }
+}
+
+#[test]
+fn a_body_names_the_refusal_and_never_the_refused() {
+    let (limit, outcome) = (limit(), AFTER_12_S);
+    let verdict = verdict(&limit, outcome);
+    let key = Some(crate::PartitionKey::from_keyed_hash(b"hash-of-k1"));
+    let reports =
+        [Report { partition_key: key, dimension: Some("api_key"), ..Report::new("a", &limit, &verdict) }];
+    let problem = Problem::from_summary(Kind::QuotaExceeded, &Summary::new(&reports, Timestamp::ZERO));
+    let (body, printed) = (String::from_utf8(problem.to_json()).unwrap(), format!("{problem:?}"));
+    assert!(!body.contains("k1") && !printed.contains("k1"), "{body} {printed}");
 }
 
 fn any_text() -> impl Strategy<Value = String> {

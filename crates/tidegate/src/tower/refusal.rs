@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
 use tidegate_core::PlanError;
-use tidegate_wire::headers::Report;
+use tidegate_wire::headers::Summary;
 use tidegate_wire::problem::{self, Kind, Problem};
 
 use crate::Error;
@@ -17,12 +17,12 @@ const INVALID: HeaderValue = HeaderValue::from_static("3");
 const INTERNAL: HeaderValue = HeaderValue::from_static("13");
 
 /// Refused by the client's limits, or, if none of those refused, by one that protects the service.
-pub(super) fn of_reports(reports: &[Report<'_>], headers: HeaderMap, head: &Head<'_>) -> Response<Bytes> {
-    let overload = reports.iter().all(|report| report.verdict.allowed());
+pub(super) fn of_summary(summary: &Summary<'_>, headers: HeaderMap, head: &Head<'_>) -> Response<Bytes> {
+    let overload = summary.denied_by().is_none();
     let problem = if overload {
         Problem::new(Kind::ReducedCapacity, "the service is at its capacity; try again shortly")
     } else {
-        Problem::from_reports(Kind::QuotaExceeded, reports)
+        Problem::from_summary(Kind::QuotaExceeded, summary)
     };
     let mut response = if let Some(kind) = grpc_type(head) {
         grpc(kind, if overload { UNAVAILABLE } else { EXHAUSTED }, problem.detail())

@@ -1,5 +1,6 @@
 //! The check in front of a service.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use http_body::Body;
 use smallvec::SmallVec;
-use tidegate_wire::headers::{Report, write};
+use tidegate_wire::headers::{Report, Summary, write};
 use tower_service::Service;
 
 use crate::clock::{Clock, SystemClock};
@@ -89,13 +90,19 @@ impl<C: Clock> Shared<C> {
             .verdicts()
             .zip(&met)
             .filter(|(_, met)| met.applied.refuses == Refuses::TooMany)
-            .map(|((rule, verdict), _)| Report { name: rule.name(), limit: rule.limit(), verdict })
+            .map(|((rule, verdict), _)| Report::new(rule.name(), rule.limit(), verdict))
             .collect();
         let mut headers = HeaderMap::new();
-        write(&mut headers, &told, self.limiter.now(), &self.settings);
+        let summary = Summary::new(&told, self.limiter.now()).jittered(&self.settings, self.draw());
+        write(&mut headers, &summary, &self.settings);
         if let Some(guard) = guard {
             return Ok((Admitted { headers, guard }, decision.delay()));
         }
-        Err(Box::new(refusal::of_reports(&told, headers, head)))
+        Err(Box::new(refusal::of_summary(&summary, headers, head)))
+    }
+
+    /// A number that nobody can foresee, if there is a use for it. Each hasher of the standard library has other keys.
+    fn draw(&self) -> u64 {
+        if self.settings.retry_jitter_percent == 0 { 0 } else { RandomState::new().hash_one(()) }
     }
 }

@@ -1,0 +1,85 @@
+//! The `X-RateLimit-*` fields: what services said before there was a draft, and who refused.
+
+use http::header::{HeaderMap, HeaderValue};
+use sfv::{ItemSerializer, KeyRef, RefBareItem, StringRef, TokenRef, key_ref};
+
+use super::summary::Summary;
+use super::{
+    Legacy, Settings, X_RATELIMIT_LIMIT, X_RATELIMIT_REMAINING, X_RATELIMIT_RESET, X_RATELIMIT_RESOURCE,
+    X_RATELIMIT_USED, seconds_up,
+};
+
+const RULE: &KeyRef = key_ref("rule");
+
+pub(super) fn write_legacy(out: &mut HeaderMap, summary: &Summary<'_>, settings: Settings) {
+    let Some(most) = summary.most_restrictive() else { return };
+    let reset_s = match settings.legacy {
+        Legacy::Off => return,
+        Legacy::Epoch => seconds_up(summary.now().plus_us(most.reset_after_us()).as_micros()),
+        Legacy::Delta => seconds_up(most.reset_after_us()),
+    };
+    out.insert(X_RATELIMIT_LIMIT, most.limit.capacity().into());
+    out.insert(X_RATELIMIT_REMAINING, most.verdict.remaining.into());
+    out.insert(X_RATELIMIT_RESET, reset_s.into());
+    if settings.used {
+        out.insert(X_RATELIMIT_USED, most.used().into());
+    }
+    let resource = most.resource.filter(|_| settings.resource);
+    if let Some(resource) = resource.and_then(|resource| HeaderValue::from_str(resource).ok()) {
+        out.insert(X_RATELIMIT_RESOURCE, resource);
+    }
+}
+
+/// The value of `X-RateLimit-Denied-By`: the name of what the rule counts by, then the rule. `None` if no structured
+/// field can hold them (beyond printable ASCII).
+///
+/// The dimension is a token, or a string where it has characters that a token cannot have.
+///
+/// ```
+/// use tidegate_wire::headers::denied_by;
+/// assert_eq!(denied_by("user", "per-user").unwrap(), r#"user;rule="per-user""#);
+/// assert_eq!(denied_by("user, path", "both").unwrap(), r#""user, path";rule="both""#);
+/// ```
+pub fn denied_by(dimension: &str, rule: &str) -> Option<HeaderValue> {
+    let rule = StringRef::from_str(rule).ok()?;
+    let dimension: RefBareItem<'_> = match TokenRef::from_str(dimension) {
+        Ok(token) => token.into(),
+        Err(_) => StringRef::from_str(dimension).ok()?.into(),
+    };
+    HeaderValue::try_from(ItemSerializer::new().bare_item(dimension).parameter(RULE, rule).finish()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sfv::{BareItem, Item, Parser};
+
+    use super::*;
+
+    fn printable(text: &str) -> bool {
+        text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+    }
+
+    fn any_text() -> impl Strategy<Value = String> {
+        prop_oneof![3 => "[a-z_.:/-]{0,20}", 3 => "[ -~]{0,20}", 1 => any::<String>()]
+    }
+
+    proptest! {
+        #[test]
+        fn who_denied_is_a_structured_item_that_says_the_same(dimension in any_text(), rule in any_text()) {
+            let Some(value) = denied_by(&dimension, &rule) else {
+                prop_assert!(!printable(&dimension) || !printable(&rule));
+                return Ok(());
+            };
+            let item: Item = Parser::new(value.as_bytes()).parse().unwrap();
+            let told = match &item.bare_item {
+                BareItem::Token(token) => token.as_str(),
+                BareItem::String(string) => string.as_str(),
+                other => panic!("neither token nor string: {other:?}"),
+            };
+            prop_assert_eq!(told, dimension);
+            prop_assert_eq!(item.params.len(), 1);
+            prop_assert_eq!(item.params[RULE].as_string().map(sfv::StringRef::as_str), Some(rule.as_str()));
+        }
+    }
+}
