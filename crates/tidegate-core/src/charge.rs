@@ -1,19 +1,23 @@
 //! What one check asks of the store: a plan of charges, as data, so that it can travel.
 
+mod pay;
+
 use smallvec::SmallVec;
 
 use crate::algorithm::concurrency::Ticket;
 use crate::key::{Key, KeyRef, KeyTooLong};
 use crate::limit::Limit;
 
+pub use pay::Pay;
+
 /// The most charges in one plan.
 pub const MAX_CHARGES: usize = 64;
 
-/// All charges of one check, in groups; a group is paid whole or not at all.
+/// All charges of one check, in groups; a group is paid whole or not at all, unless a charge says [otherwise](Pay).
 ///
 /// The first group is the one that decides. Every later group (a shadow rule) is judged in the same step, after
 /// it, and charged only if the first was paid. Charges of one group on one key count together: each is judged at their
-/// sum, and the first of them pays it.
+/// sum, and the first of them pays it; so they must pay in the same way.
 ///
 /// ```
 /// use std::time::Duration;
@@ -46,6 +50,8 @@ pub struct Charge<'a> {
     pub cost: u64,
     /// The group it is paid with, counted from 0.
     pub group: u16,
+    /// When it is paid.
+    pub pay: Pay,
 }
 
 /// A name that a caller gives to a check, so that the same check delivered twice is charged once.
@@ -69,6 +75,22 @@ pub enum PlanError {
     /// Two limits on one counter.
     #[error("two different limits of one check have the same key; give them names of their own")]
     TwoLimits,
+    /// Two charges of one group on one counter that pay in different ways, or one of them a gate.
+    #[error(
+        "two charges of one group have the same key and pay in different ways; give them names of their own"
+    )]
+    TwoWays,
+    /// A gate without the limits that close it.
+    #[error(
+        "a gate is closed by the charges right before it in its group, and {of} are not there; add them first"
+    )]
+    GateAlone {
+        /// How many there should be.
+        of: u8,
+    },
+    /// Slots that would be taken by a check that is refused.
+    #[error("a refused check holds no slots; let a concurrency limit pay if admitted, or never")]
+    SlotsOnRefusal,
     /// A key beyond [`crate::MAX_KEY_BYTES`].
     #[error(transparent)]
     Key(#[from] KeyTooLong),
@@ -78,6 +100,7 @@ pub enum PlanError {
 struct Entry {
     key_end: u32,
     group: u16,
+    pay: Pay,
     cost: u64,
     limit: Limit,
 }
@@ -133,34 +156,74 @@ impl Plan {
         }
     }
 
-    /// Adds a charge to the current group.
+    /// Adds a charge to the current group, which pays if it is admitted.
     pub fn charge(&mut self, key: Key<'_>, limit: Limit, cost: u64) -> Result<(), PlanError> {
+        self.charge_when(key, limit, cost, Pay::IfAdmitted)
+    }
+
+    /// Adds a charge to the current group, and says when it pays.
+    pub fn charge_when(&mut self, key: Key<'_>, limit: Limit, cost: u64, pay: Pay) -> Result<(), PlanError> {
         let start = self.keys.len();
         key.encode_into(&mut self.keys)?;
-        self.push(start, limit, cost)
+        self.push(start, limit, cost, pay)
     }
 
     /// Adds a charge on a key that is encoded already.
     pub fn charge_encoded(&mut self, key: KeyRef<'_>, limit: Limit, cost: u64) -> Result<(), PlanError> {
+        self.charge_encoded_when(key, limit, cost, Pay::IfAdmitted)
+    }
+
+    /// Adds a charge on a key that is encoded already, and says when it pays.
+    pub fn charge_encoded_when(
+        &mut self,
+        key: KeyRef<'_>,
+        limit: Limit,
+        cost: u64,
+        pay: Pay,
+    ) -> Result<(), PlanError> {
         let start = self.keys.len();
         self.keys.extend_from_slice(key.bytes());
-        self.push(start, limit, cost)
+        self.push(start, limit, cost, pay)
     }
 
     /// Adds a charge on the key that begins at `start`, or takes the key back.
-    fn push(&mut self, start: usize, limit: Limit, cost: u64) -> Result<(), PlanError> {
-        let key = &self.keys[start..];
-        let error = if self.entries.len() == MAX_CHARGES {
-            PlanError::TooManyCharges
-        } else if self.charges().any(|other| other.key.bytes() == key && *other.limit != limit) {
-            PlanError::TwoLimits
-        } else {
+    fn push(&mut self, start: usize, limit: Limit, cost: u64, pay: Pay) -> Result<(), PlanError> {
+        let fits = self.takes(&self.keys[start..], &limit, pay);
+        if fits.is_ok() {
             let key_end = u32::try_from(self.keys.len()).expect("64 keys of at most 4 KiB end below 2^32");
-            self.entries.push(Entry { key_end, group: self.groups, cost, limit });
-            return Ok(());
-        };
-        self.keys.truncate(start);
-        Err(error)
+            self.entries.push(Entry { key_end, group: self.groups, pay, cost, limit });
+        } else {
+            self.keys.truncate(start);
+        }
+        fits
+    }
+
+    /// Whether such a charge can be added to the current group.
+    fn takes(&self, key: &[u8], limit: &Limit, pay: Pay) -> Result<(), PlanError> {
+        if self.entries.len() == MAX_CHARGES {
+            return Err(PlanError::TooManyCharges);
+        }
+        for other in self.charges().filter(|other| other.key.bytes() == key) {
+            if other.limit != limit {
+                return Err(PlanError::TwoLimits);
+            }
+            let differs = other.pay != pay || matches!(pay, Pay::IfRefused { .. });
+            if other.group == self.groups && differs {
+                return Err(PlanError::TwoWays);
+            }
+        }
+        match pay {
+            _ if pay.on_refusal() && limit.term_us().is_some() => Err(PlanError::SlotsOnRefusal),
+            Pay::IfRefused { of } if of == 0 || usize::from(of) > self.group_len() => {
+                Err(PlanError::GateAlone { of })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How many charges the current group has.
+    fn group_len(&self) -> usize {
+        self.entries.iter().rev().take_while(|entry| entry.group == self.groups).count()
     }
 
     /// How many charges it has.
@@ -178,7 +241,7 @@ impl Plan {
         let start = if index == 0 { 0 } else { self.entries[index - 1].key_end as usize };
         let entry = &self.entries[index];
         let key = KeyRef::new(&self.keys[start..entry.key_end as usize]);
-        Charge { key, limit: &entry.limit, cost: entry.cost, group: entry.group }
+        Charge { key, limit: &entry.limit, cost: entry.cost, group: entry.group, pay: entry.pay }
     }
 
     /// The charges in the order in which they were added.
@@ -188,80 +251,4 @@ impl Plan {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    fn limit() -> Limit {
-        Limit::sliding_window(10, Duration::from_secs(1)).unwrap()
-    }
-
-    #[test]
-    fn charges_keep_their_keys_costs_and_groups() {
-        let mut plan = Plan::new();
-        for (name, cost) in [("a", 1), ("b", 2)] {
-            plan.charge(Key { home: &[name.as_bytes()], own: &[] }, limit(), cost).unwrap();
-        }
-        plan.next_group();
-        plan.next_group();
-        plan.charge(Key { home: &[b"c"], own: &[] }, limit(), 3).unwrap();
-        let seen: Vec<_> =
-            plan.charges().map(|charge| (charge.key.home()[1], charge.cost, charge.group)).collect();
-        assert_eq!(seen, [(b'a', 1, 0), (b'b', 2, 0), (b'c', 3, 1)]);
-    }
-
-    #[test]
-    fn one_charge_too_many_is_refused_and_changes_nothing() {
-        let mut plan = Plan::new();
-        let key = Key { home: &[b"k"], own: &[] };
-        for _ in 0..MAX_CHARGES {
-            plan.charge(key, limit(), 1).unwrap();
-        }
-        assert_eq!(plan.charge(key, limit(), 1), Err(PlanError::TooManyCharges));
-        assert_eq!(plan.len(), MAX_CHARGES);
-    }
-
-    #[test]
-    fn two_limits_on_one_key_are_refused_and_say_what_to_do() {
-        let mut plan = Plan::new();
-        let key = Key { home: &[b"k"], own: &[] };
-        plan.charge(key, limit(), 1).unwrap();
-        plan.charge(key, limit(), 2).unwrap();
-        let other = Limit::sliding_window(11, Duration::from_secs(1)).unwrap();
-        let error = plan.charge(key, other, 1).unwrap_err();
-        assert!(error.to_string().contains("names of their own"), "{error}");
-        plan.charge(Key { home: &[b"l"], own: &[] }, other, 1).unwrap();
-        assert_eq!((plan.len(), plan.get(2).key.home()), (3, &b"\x01l"[..]));
-    }
-
-    #[test]
-    fn a_plan_of_shadows_alone_has_an_empty_first_group() {
-        let mut plan = Plan::new();
-        plan.next_group();
-        plan.next_group();
-        plan.charge(Key { home: &[b"k"], own: &[] }, limit(), 1).unwrap();
-        assert_eq!(plan.get(0).group, 1);
-    }
-
-    #[test]
-    fn debug_output_does_not_show_keys() {
-        let mut plan = Plan::new();
-        let key = Key { home: &[b"sk_live_secret"], own: &[] };
-        plan.charge(key, limit(), 1).unwrap();
-        let secret = format!("{:?}", b"sk_live_secret");
-        for shown in [format!("{plan:?}"), format!("{key:?}")] {
-            assert!(!shown.contains("secret") && !shown.contains(&secret[1..20]), "{shown}");
-        }
-    }
-
-    #[test]
-    fn a_cleared_plan_is_as_good_as_new() {
-        let mut plan = Plan::new();
-        plan.charge(Key { home: &[b"k"], own: &[] }, limit(), 1).unwrap();
-        plan.next_group();
-        plan.clear();
-        plan.charge(Key { home: &[b"x"], own: &[] }, limit(), 1).unwrap();
-        assert_eq!((plan.get(0).group, plan.get(0).key.home()), (0, &b"\x01x"[..]));
-    }
-}
+mod tests;

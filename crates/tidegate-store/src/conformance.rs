@@ -11,6 +11,7 @@
 mod plans;
 mod short_ways;
 mod idempotency;
+mod paying;
 mod threads;
 mod random;
 
@@ -21,7 +22,7 @@ use std::task::{Context, Poll, Wake};
 use std::thread::Thread;
 use std::time::Duration;
 
-use tidegate_core::{Key, Limit, Plan, Rate, Ticket, Timestamp, Window};
+use tidegate_core::{Key, Limit, Pay, Plan, Rate, Ticket, Timestamp, Window};
 
 use crate::contract::{Answer, Store};
 use crate::history::Claims;
@@ -41,6 +42,7 @@ pub fn run<S: Store>(make: impl Fn() -> S, claims: Claims) {
         .into_iter()
         .chain(short_ways::cases(exact))
         .chain(idempotency::cases())
+        .chain(paying::cases(exact))
         .chain(threads::cases(exact))
     {
         let case = std::panic::AssertUnwindSafe(|| case(&make()));
@@ -97,6 +99,19 @@ fn together(charges: &[(&str, Limit, u64)]) -> Plan {
     plan
 }
 
+/// Adds a charge that pays in its own way to the plan's last group.
+fn and(mut plan: Plan, name: &str, (limit, cost): (Limit, u64), pay: Pay) -> Plan {
+    plan.charge_when(Key { home: &[name.as_bytes()], own: &[b"conformance"] }, limit, cost, pay)
+        .expect("a small plan");
+    plan
+}
+
+/// Begins another group.
+fn then(mut plan: Plan) -> Plan {
+    plan.next_group();
+    plan
+}
+
 fn with_ticket(mut plan: Plan, ticket: u128) -> Plan {
     plan.set_ticket(Ticket(ticket));
     plan
@@ -108,6 +123,12 @@ fn rate(amount: u64, per: Duration) -> Rate {
 
 fn slots(amount: u64) -> Limit {
     Limit::concurrency(amount, MINUTE).expect("an ordinary limit")
+}
+
+/// A counter that closes with its first charge, for ten seconds.
+fn gate() -> Limit {
+    let window = Window::FirstHit(Duration::from_secs(10));
+    Limit::fixed_window(1, window).expect("an ordinary limit")
 }
 
 /// A limit of that amount for each algorithm but concurrency; the windows are a minute.

@@ -1,10 +1,12 @@
 //! Judges recorded decisions after the fact: replays them through core and reports the first that breaks a bound.
 
-use std::collections::HashMap;
+mod replay;
+mod group;
 
-use tidegate_core::{Charge, Outcome, Plan, Refund, State, Timestamp};
+use tidegate_core::{Plan, Timestamp};
 
 use crate::contract::Answer;
+use replay::Replay;
 
 /// How far a store may stray from core: nothing for an exact one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,8 +53,9 @@ pub enum What {
 pub enum Order {
     /// They are listed as they happened. An exact store's verdicts must be core's to the digit.
     Sequence,
-    /// Those of one instant may have happened in any order, as under threads. Whatever the order was, admissions only
-    /// fill counters, so each refusal must be a refusal after all of that instant's admissions. Events other than
+    /// Those of one instant may have happened in any order, as under threads. Whatever the order was, decisions only
+    /// fill counters: each charge that had room had it before that instant, each refusal must be one after all that was
+    /// paid in it, and what refusals paid comes to the same total, because it ends where a limit does. Events other than
     /// decisions, and changes of a limit's numbers, need instants of their own.
     Instants,
 }
@@ -108,222 +111,27 @@ pub enum Breach {
         /// What the store said.
         got: tidegate_core::Verdict,
     },
-    /// Paid although its group was refused, or not paid although it passed.
-    #[error("a group was not paid as one")]
+    /// Paid although it was not due, or not paid although it was: see [`Pay`](tidegate_core::Pay).
+    #[error("a charge was not paid as its group and its way of paying say")]
     NotWhole,
+    /// A charge that is always paid was not, although there was room.
+    #[error("a refusal was not paid although {left} units were left of a limit of {limit}")]
+    Unpaid {
+        /// Units that were left.
+        left: u64,
+        /// The limit.
+        limit: u64,
+    },
 }
 
 /// Replays the events and reports the first that breaks a bound.
 pub fn check(events: &[Event], order: Order, claims: Claims) -> Result<Checked, Violation> {
-    let mut replay = Replay { states: HashMap::new(), claims, checked: Checked::default() };
+    let mut replay = Replay::new(claims);
     match order {
         Order::Sequence => replay.sequence(events)?,
         Order::Instants => replay.instants(events)?,
     }
-    Ok(replay.checked)
-}
-
-struct Replay {
-    states: HashMap<Vec<u8>, State>,
-    claims: Claims,
-    checked: Checked,
-}
-
-type Breaks = (usize, Breach);
-
-impl Replay {
-    fn sequence(&mut self, events: &[Event]) -> Result<(), Violation> {
-        for (place, event) in events.iter().enumerate() {
-            self.event(event).map_err(|breaks| violation(place, event, breaks))?;
-        }
-        Ok(())
-    }
-
-    /// For each instant first everything that was paid, then everything that was refused.
-    fn instants(&mut self, events: &[Event]) -> Result<(), Violation> {
-        let mut places: Vec<usize> = (0..events.len()).collect();
-        places.sort_by_key(|place| events[*place].now);
-        for instant in places.chunk_by(|a, b| events[*a].now == events[*b].now) {
-            for place in instant {
-                let event = &events[*place];
-                match &event.what {
-                    What::Decided(answer) => self.pay(event, answer),
-                    _ => self.event(event),
-                }
-                .map_err(|breaks| violation(*place, event, breaks))?;
-            }
-            for place in instant {
-                let event = &events[*place];
-                if let What::Decided(answer) = &event.what {
-                    self.refuse(event, answer).map_err(|breaks| violation(*place, event, breaks))?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn event(&mut self, event: &Event) -> Result<(), Breaks> {
-        let Event { now, plan, what } = event;
-        match what {
-            What::Decided(answer) => return self.decided(event, answer),
-            What::Refunded { charged_at } => {
-                let refund = |charge: &Charge<'_>| Refund { units: charge.cost, charged_at: *charged_at };
-                self.each(plan, |charge, state| charge.limit.refund(state, *now, refund(charge)));
-            }
-            What::Released => self.each(plan, |charge, state| {
-                charge.limit.release(state, *now, plan.ticket());
-            }),
-            What::Renewed => self.each(plan, |charge, state| {
-                charge.limit.renew(state, *now, plan.ticket());
-            }),
-            What::Reset => self.each(plan, |_, state| *state = State::EMPTY),
-        }
-        Ok(())
-    }
-
-    fn each(&mut self, plan: &Plan, mut change: impl FnMut(&Charge<'_>, &mut State)) {
-        for charge in plan.charges() {
-            change(&charge, self.states.entry(charge.key.bytes().to_vec()).or_default());
-        }
-    }
-
-    /// Group by group, as a store goes through them; an exact store's verdicts are compared as well.
-    fn decided(&mut self, event: &Event, answer: &Answer) -> Result<(), Breaks> {
-        let Event { now, plan, .. } = event;
-        if answer.replayed {
-            return Ok(());
-        }
-        self.count(answer);
-        let mut outcomes = Vec::with_capacity(plan.len());
-        for members in groups(plan) {
-            for index in &members {
-                let charge = plan.get(*index);
-                outcomes.push(charge.limit.judge(self.state(&charge), *now, total(plan, &charge)));
-            }
-            if passed(answer, &members) {
-                self.admitted(*now, plan, &members)?;
-            } else {
-                self.refused(*now, plan, &members)?;
-            }
-            if paid(answer, &members)? {
-                self.charge(*now, plan, &members);
-            }
-        }
-        if self.claims == Claims::default() { self.compare(event, answer, &outcomes) } else { Ok(()) }
-    }
-
-    fn pay(&mut self, event: &Event, answer: &Answer) -> Result<(), Breaks> {
-        let Event { now, plan, .. } = event;
-        if answer.replayed {
-            return Ok(());
-        }
-        self.count(answer);
-        for members in groups(plan) {
-            if paid(answer, &members)? {
-                self.admitted(*now, plan, &members)?;
-                self.charge(*now, plan, &members);
-            }
-        }
-        Ok(())
-    }
-
-    fn refuse(&self, event: &Event, answer: &Answer) -> Result<(), Breaks> {
-        let refused = |members: &Vec<usize>| !answer.replayed && !passed(answer, members);
-        groups(&event.plan)
-            .into_iter()
-            .filter(refused)
-            .try_for_each(|members| self.refused(event.now, &event.plan, &members))
-    }
-
-    fn count(&mut self, answer: &Answer) {
-        self.checked.decisions += 1;
-        self.checked.admitted += usize::from(answer.allowed());
-    }
-
-    fn admitted(&self, now: Timestamp, plan: &Plan, members: &[usize]) -> Result<(), Breaks> {
-        for index in members {
-            let charge = plan.get(*index);
-            let limit = charge.limit.capacity();
-            let by = total(plan, &charge).saturating_sub(self.remaining(&charge, now));
-            if by > self.claims.over {
-                return Err((*index, Breach::Over { by, limit }));
-            }
-        }
-        Ok(())
-    }
-
-    fn refused(&self, now: Timestamp, plan: &Plan, members: &[usize]) -> Result<(), Breaks> {
-        let left = |index: &usize| {
-            let charge = plan.get(*index);
-            self.remaining(&charge, now).checked_sub(total(plan, &charge))
-        };
-        let tightest = members.iter().min_by_key(|index| left(index)).copied().unwrap_or_default();
-        match left(&tightest) {
-            Some(left) if left >= self.claims.early => {
-                Err((tightest, Breach::Early { left, limit: plan.get(tightest).limit.capacity() }))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Of several charges on one key, the first pays for all.
-    fn charge(&mut self, now: Timestamp, plan: &Plan, members: &[usize]) {
-        for (order, index) in members.iter().enumerate() {
-            let charge = plan.get(*index);
-            if members[..order].iter().all(|earlier| plan.get(*earlier).key != charge.key) {
-                let state = self.states.entry(charge.key.bytes().to_vec()).or_default();
-                charge.limit.charge(state, now, total(plan, &charge), plan.ticket());
-            }
-        }
-    }
-
-    fn compare(&self, event: &Event, answer: &Answer, outcomes: &[Outcome]) -> Result<(), Breaks> {
-        for (index, charge) in event.plan.charges().enumerate() {
-            let expected = charge.limit.verdict(self.state(&charge), event.now, outcomes[index]);
-            let got = answer.verdicts[index];
-            if got != expected {
-                return Err((index, Breach::Different { expected, got }));
-            }
-        }
-        Ok(())
-    }
-
-    fn state(&self, charge: &Charge<'_>) -> &State {
-        self.states.get(charge.key.bytes()).unwrap_or(&State::EMPTY)
-    }
-
-    fn remaining(&self, charge: &Charge<'_>, now: Timestamp) -> u64 {
-        charge.limit.verdict(self.state(charge), now, Outcome::Allowed).remaining
-    }
-}
-
-fn violation(place: usize, event: &Event, (charge, breach): Breaks) -> Violation {
-    Violation { event: place, charge, now: event.now, breach }
-}
-
-/// The places of each group's charges.
-fn groups(plan: &Plan) -> Vec<Vec<usize>> {
-    let places: Vec<usize> = (0..plan.len()).collect();
-    places.chunk_by(|a, b| plan.get(*a).group == plan.get(*b).group).map(<[usize]>::to_vec).collect()
-}
-
-fn passed(answer: &Answer, members: &[usize]) -> bool {
-    members.iter().all(|index| answer.verdicts[*index].allowed())
-}
-
-/// Whether the group was paid: whole, exactly if it passed and the plan did.
-fn paid(answer: &Answer, members: &[usize]) -> Result<bool, Breaks> {
-    let should = answer.allowed() && passed(answer, members);
-    match members.iter().find(|index| answer.paid(**index) != should) {
-        Some(odd) => Err((*odd, Breach::NotWhole)),
-        None => Ok(should),
-    }
-}
-
-/// What all charges of one group on one key cost together.
-fn total(plan: &Plan, charge: &Charge<'_>) -> u64 {
-    let twins = plan.charges().filter(|other| other.group == charge.group && other.key == charge.key);
-    twins.fold(0, |total: u64, twin| total.saturating_add(twin.cost))
+    Ok(replay.checked())
 }
 
 #[cfg(test)]

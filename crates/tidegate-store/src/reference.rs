@@ -211,7 +211,7 @@ impl Reference {
         covers(plan, now)?;
         let mut step = Step::new(plan, &self.hasher);
         step.lock(&self.shards);
-        for (index, charge) in plan.charges().enumerate() {
+        for (index, charge) in plan.charges().enumerate().filter(|(_, charge)| charge.pay.on_admission()) {
             step.refund(index, now, Refund { units: charge.cost, charged_at });
         }
         Ok(())

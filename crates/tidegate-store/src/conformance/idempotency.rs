@@ -16,7 +16,7 @@ pub(super) fn cases<S: Store>() -> Vec<Case<S>> {
     ]
 }
 
-fn named(mut plan: Plan, home: &str, name: &str) -> Plan {
+pub(super) fn named(mut plan: Plan, home: &str, name: &str) -> Plan {
     let key = Key { home: &[home.as_bytes()], own: &[name.as_bytes()] }.encode().expect("a short name");
     plan.set_idempotency(Idempotency { key, keep_us: 10 * SECOND_US });
     plan

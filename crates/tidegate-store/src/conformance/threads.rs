@@ -3,10 +3,11 @@
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::thread::scope;
 
-use tidegate_core::{Idempotency, Key, Limit};
+use tidegate_core::{Idempotency, Key, Limit, Pay};
 
 use super::{
-    Case, MINUTE, START, decide, every_limit, remaining, single, slots, together, wait, with_ticket,
+    Case, MINUTE, START, and, decide, every_limit, every_rate_limit, gate, remaining, single, slots,
+    together, wait, with_ticket,
 };
 use crate::contract::Store;
 
@@ -21,6 +22,8 @@ pub(super) fn cases<S: Store>(exact: bool) -> Vec<Case<S>> {
         cases.push(("one hot key admits exactly its limit", one_hot_key_admits_exactly_its_limit));
         cases
             .push(("overlapping plans admit exactly the limits", overlapping_plans_admit_exactly_the_limits));
+        cases.push(("refusals that pay fill a limit exactly", refusals_that_pay_fill_a_limit_exactly));
+        cases.push(("a gate closes once", a_gate_closes_once));
         cases.push(("plans in opposite order do not deadlock", plans_in_opposite_order_do_not_deadlock));
     }
     cases
@@ -94,6 +97,32 @@ fn plans_in_opposite_order_do_not_deadlock<S: Store>(store: &S) {
         (0..100).map(|_| u64::from(decide(store, &together(&order), START).allowed())).sum()
     });
     assert_eq!(admitted, 50);
+}
+
+/// Nothing passes, everything counts: of 800 refusals each unit is paid once, until the limit is full.
+fn refusals_that_pay_fill_a_limit_exactly<S: Store>(store: &S) {
+    let refused = single("refused", slots(1), 2);
+    for (name, limit) in every_rate_limit(500) {
+        let plan = and(refused.clone(), name, (limit, 1), Pay::Always);
+        let paid = on_threads(|_| (0..200).map(|_| u64::from(decide(store, &plan, START).paid(1))).sum());
+        assert_eq!((paid, remaining(store, &single(name, limit, 1), START)), (500, 0), "{name}");
+    }
+}
+
+/// The first refusal closes it; from then on everything is refused, also what the limit has room for.
+fn a_gate_closes_once<S: Store>(store: &S) {
+    let limit = Limit::sliding_log(1_000, MINUTE).expect("an ordinary limit");
+    for round in 0..20 {
+        let (name, gate_name) = (format!("limit {round}"), format!("gate {round}"));
+        let plan = |cost| and(single(&name, limit, cost), &gate_name, (gate(), 1), Pay::IfRefused { of: 1 });
+        let closed = on_threads(|_| {
+            let costs = [1, 1, 1_001, 1, 1];
+            let answers = costs.map(|cost| decide(store, &plan(cost), START));
+            assert!(!answers[3].allowed() && !answers[4].allowed(), "the gate is open after a refusal");
+            answers.iter().map(|answer| u64::from(answer.paid(1))).sum()
+        });
+        assert_eq!(closed, 1);
+    }
 }
 
 fn slots_in_use_never_exceed_the_limit<S: Store>(store: &S) {

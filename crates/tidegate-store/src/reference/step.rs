@@ -1,10 +1,14 @@
 //! One atomic step: a plan with every shard that it touches locked.
 
+mod pay;
+
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Mutex, MutexGuard};
 
 use smallvec::SmallVec;
 use tidegate_core::{Charge, Limit, Outcome, Plan, Refund, State, Timestamp};
+
+use pay::Paid;
 
 use super::{Admission, Reference, Shard, locked, shard_of};
 use crate::contract::{Answer, StoreError, Verdicts};
@@ -33,7 +37,7 @@ struct Seat<'a> {
     /// Whether it is the first of its group on its key: the one that pays for all.
     first: bool,
     outcome: Outcome,
-    paid: bool,
+    paid: Paid,
     booked_at: Timestamp,
 }
 
@@ -74,26 +78,10 @@ impl<'a> Step<'a> {
         (self.seats[index].total, self.seats[index].first) = (total, first);
     }
 
-    /// Judges and pays group by group: the first if it passes, each later one if, in addition, the first did.
-    pub(super) fn judge_and_pay(&mut self, now: Timestamp) {
-        let (mut start, mut first_passed) = (0, true);
-        while start < self.seats.len() {
-            let group = self.seats[start].charge.group;
-            let end =
-                start + self.seats[start..].iter().take_while(|seat| seat.charge.group == group).count();
-            let passes = (start..end).fold(true, |all, index| all & self.judge(index, now));
-            first_passed &= group > 0 || passes;
-            if passes && first_passed {
-                (start..end).for_each(|index| self.pay(index, now));
-            }
-            start = end;
-        }
-    }
-
     /// The store's word, on the counters as they now are.
     pub(super) fn answer(&mut self, now: Timestamp) -> Answer {
         let verdicts = self.verdicts(now);
-        Answer::new(self.plan, verdicts, |index| self.seats[index].paid)
+        Answer::new(self.plan, verdicts, |index| self.seats[index].paid != Paid::Not)
     }
 
     /// Makes room for as many new keys as the plan could bring.
@@ -134,26 +122,6 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// Whether the charge would pass.
-    pub(super) fn judge(&mut self, index: usize, now: Timestamp) -> bool {
-        self.find(index);
-        let seat = &self.seats[index];
-        let outcome = seat.charge.limit.judge(self.state(seat), now, seat.total);
-        self.seats[index].outcome = outcome;
-        outcome.allowed()
-    }
-
-    /// Makes the charge.
-    fn pay(&mut self, index: usize, now: Timestamp) {
-        let Seat { charge, total, first, .. } = self.seats[index];
-        self.seats[index].paid = true;
-        if first {
-            self.charge(index, now, total);
-        } else if let Some(payer) = self.seats[..index].iter().rfind(|seat| seat.charge.key == charge.key) {
-            self.seats[index].booked_at = payer.booked_at;
-        }
-    }
-
     /// Gives units back, if the counter is still there.
     pub(super) fn refund(&mut self, index: usize, now: Timestamp, refund: Refund) {
         self.change(index, |limit, state| limit.refund(state, now, refund));
@@ -177,12 +145,13 @@ impl<'a> Step<'a> {
         self.change(index, |limit, state| limit.release(state, now, ticket)).unwrap_or(0)
     }
 
-    /// Renews the slots of all concurrency charges; the first end among them, `None` if one was gone.
+    /// Renews the slots of all concurrency charges that take some; the first end among them, `None` if one was gone.
     pub(super) fn renew(&mut self, now: Timestamp) -> Option<Timestamp> {
         let ticket = self.plan.ticket();
         let mut first_end = None;
         let mut all_there = true;
-        for index in (0..self.plan.len()).filter(|index| self.plan.get(*index).limit.term_us().is_some()) {
+        let held = |charge: Charge<'_>| charge.limit.term_us().is_some() && charge.pay.on_admission();
+        for index in (0..self.plan.len()).filter(|index| held(self.plan.get(*index))) {
             let end = self.change(index, |limit, state| limit.renew(state, now, ticket)).flatten();
             all_there &= end.is_some();
             first_end = first_end.into_iter().chain(end).min();
@@ -199,7 +168,8 @@ impl<'a> Step<'a> {
     /// One verdict per charge, on the counters as they now are.
     pub(super) fn verdicts(&mut self, now: Timestamp) -> Verdicts {
         (0..self.seats.len()).for_each(|index| self.find(index));
-        let verdict = |seat: &Seat<'_>| seat.charge.limit.verdict(self.state(seat), now, seat.outcome);
+        let verdict =
+            |seat: &Seat<'_>| seat.charge.limit.verdict(self.state(seat), now, self.outcome(seat, now));
         self.seats.iter().map(verdict).collect()
     }
 
@@ -218,12 +188,6 @@ impl<'a> Step<'a> {
             let shard = self.position(hash);
             self.shards[shard].1.admissions.remove(hash, idempotency.key.as_ref().bytes());
         }
-    }
-
-    /// The charges that were paid, and the instants that they were booked at.
-    pub(super) fn paid(&self) -> Vec<(usize, Timestamp)> {
-        let paid = self.seats.iter().enumerate().filter(|(_, seat)| seat.paid);
-        paid.map(|(index, seat)| (index, seat.booked_at)).collect()
     }
 
     fn charge(&mut self, index: usize, now: Timestamp, cost: u64) {
@@ -271,7 +235,8 @@ impl<'a> Step<'a> {
             .expect("every shard of the plan was locked")
     }
 
-    /// Tells plans apart that come under one idempotency key. Numbers of limits are left out: they may be reloaded.
+    /// Tells plans apart that come under one idempotency key. Numbers of limits, and when
+    /// charges pay, are left out: they may be reloaded.
     fn fingerprint(&self) -> u64 {
         let mut hasher = self.hasher.build_hasher();
         for charge in self.plan.charges() {
@@ -294,7 +259,7 @@ impl<'a> Seat<'a> {
             total: 0,
             first: true,
             outcome: Outcome::Allowed,
-            paid: false,
+            paid: Paid::Not,
             booked_at: Timestamp::ZERO,
         }
     }

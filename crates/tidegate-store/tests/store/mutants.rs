@@ -2,13 +2,15 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use tidegate_core::{Plan, Ticket, Timestamp};
+use tidegate_core::{Pay, Plan, Ticket, Timestamp};
 use tidegate_store::history::Claims;
 use tidegate_store::{Answer, Hold, Reference, Settlement, Store, StoreError, conformance};
 
 /// What is wrong with a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flaw {
+    /// Nothing: it only copies each plan, as most of the others do.
+    Nothing,
     /// Charges each charge by itself: not all or nothing.
     Split,
     /// Judges first and charges in a second step, as some do.
@@ -25,18 +27,42 @@ enum Flaw {
     WrongClock,
     /// Reads by charging.
     ChargesReads,
+    /// Lets refusals pay nothing.
+    ForgetsRefusals,
+    /// Leaves gates open.
+    NeverCloses,
+    /// Charges what is never to be paid.
+    ChargesNever,
+}
+
+impl Flaw {
+    /// When it lets a charge pay.
+    fn pay(self, pay: Pay) -> Pay {
+        match (self, pay) {
+            (Self::Split | Self::MergesGroups, _)
+            | (Self::ForgetsRefusals, Pay::Always)
+            | (Self::ChargesNever, Pay::Never) => Pay::IfAdmitted,
+            (Self::NeverCloses, Pay::IfRefused { .. }) => Pay::Never,
+            _ => pay,
+        }
+    }
 }
 
 struct Flawed(Reference, Flaw);
 
-fn copy(plan: &Plan, keep: impl Fn(usize) -> bool, grouped: bool) -> Plan {
+/// The charges that are kept, with the flaw in them.
+fn copy(plan: &Plan, flaw: Flaw, keep: impl Fn(usize) -> bool) -> Plan {
     let mut copy = Plan::new();
     copy.set_ticket(plan.ticket());
+    if let Some(idempotency) = plan.idempotency().filter(|_| flaw != Flaw::ForgetsNames) {
+        copy.set_idempotency(idempotency.clone());
+    }
     for (index, charge) in plan.charges().enumerate().filter(|(index, _)| keep(*index)) {
-        if grouped && index > 0 && plan.get(index - 1).group != charge.group {
+        let group_before = index.checked_sub(1).map_or(0, |before| plan.get(before).group);
+        if flaw != Flaw::MergesGroups && charge.group != group_before {
             copy.next_group();
         }
-        copy.charge_encoded(charge.key, *charge.limit, charge.cost).unwrap();
+        copy.charge_encoded_when(charge.key, *charge.limit, charge.cost, flaw.pay(charge.pay)).unwrap();
     }
     copy
 }
@@ -47,7 +73,7 @@ impl Store for Flawed {
             Flaw::Split => {
                 let mut verdicts = tidegate_store::Verdicts::new();
                 for index in 0..plan.len() {
-                    verdicts.extend(self.0.decide_now(&copy(plan, |i| i == index, false), now)?.verdicts);
+                    verdicts.extend(self.0.decide_now(&copy(plan, self.1, |i| i == index), now)?.verdicts);
                 }
                 let allowed: Vec<bool> = verdicts.iter().map(tidegate_core::Verdict::allowed).collect();
                 Ok(Answer::new(plan, verdicts, |index| allowed[index]))
@@ -57,9 +83,13 @@ impl Store for Flawed {
                 std::thread::yield_now();
                 if answer.allowed() { self.0.decide_now(plan, now).map(|_| answer) } else { Ok(answer) }
             }
-            Flaw::ForgetsNames => self.0.decide_now(&copy(plan, |_| true, true), now),
+            Flaw::Nothing
+            | Flaw::ForgetsNames
+            | Flaw::ForgetsRefusals
+            | Flaw::NeverCloses
+            | Flaw::ChargesNever => self.0.decide_now(&copy(plan, self.1, |_| true), now),
             Flaw::MergesGroups => {
-                let merged = self.0.decide_now(&copy(plan, |_| true, false), now)?;
+                let merged = self.0.decide_now(&copy(plan, self.1, |_| true), now)?;
                 Ok(Answer::new(plan, merged.verdicts.clone(), |index| merged.paid(index)))
             }
             Flaw::WrongClock => self.0.decide_now(plan, now.plus_us(1000)),
@@ -97,6 +127,11 @@ impl Store for Flawed {
 }
 
 #[test]
+fn a_store_that_copies_its_plans_conforms() {
+    conformance::run(|| Flawed(Reference::new(), Flaw::Nothing), Claims::default());
+}
+
+#[test]
 fn the_suite_finds_every_flaw() {
     let flaws = [
         Flaw::Split,
@@ -107,6 +142,9 @@ fn the_suite_finds_every_flaw() {
         Flaw::KeepsReservations,
         Flaw::WrongClock,
         Flaw::ChargesReads,
+        Flaw::ForgetsRefusals,
+        Flaw::NeverCloses,
+        Flaw::ChargesNever,
     ];
     for flaw in flaws {
         let run = || conformance::run(|| Flawed(Reference::new(), flaw), Claims::default());
