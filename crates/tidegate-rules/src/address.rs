@@ -71,7 +71,10 @@ mod tests {
         assert_ne!(key("2001:db8::1"), key("2001:db8:0:1::1"));
         assert_eq!(key("::ffff:192.0.2.1"), key("192.0.2.1"));
         assert_ne!(key("192.0.2.1"), key("192.0.2.2"));
-        assert_eq!(Prefixes { v4: 24, v6: 48 }.key("192.0.2.1"), Prefixes { v4: 24, v6: 48 }.key("192.0.2.9"));
+        assert_eq!(
+            Prefixes { v4: 24, v6: 48 }.key("192.0.2.1"),
+            Prefixes { v4: 24, v6: 48 }.key("192.0.2.9")
+        );
     }
 
     #[test]

@@ -69,7 +69,8 @@ fn limit(amount: u64, bounds: Bounds) -> Result<Limit, LimitError> {
 impl Period {
     /// The period that holds an instant, and the end of the one after it.
     pub fn bounds(&self, now: Timestamp) -> Bounds {
-        let instant = i64::try_from(now.as_micros()).ok().and_then(|us| jiff::Timestamp::from_microsecond(us).ok());
+        let instant =
+            i64::try_from(now.as_micros()).ok().and_then(|us| jiff::Timestamp::from_microsecond(us).ok());
         let today = instant.unwrap_or(jiff::Timestamp::UNIX_EPOCH).to_zoned(self.zone.clone()).date();
         let first = self.first_day(today);
         // A zone's midnight may lie after the instant on the first day of a period that begins in a gap.
@@ -84,8 +85,9 @@ impl Period {
         match self.unit {
             Unit::Day => today,
             Unit::Week => {
-                let first = Weekday::from_monday_one_offset(self.from.map_or(1, |day| day.clamp(1, 7).cast_signed()))
-                    .unwrap_or(Weekday::Monday);
+                let first =
+                    Weekday::from_monday_one_offset(self.from.map_or(1, |day| day.clamp(1, 7).cast_signed()))
+                        .unwrap_or(Weekday::Monday);
                 let back = i64::from(today.weekday().since(first));
                 today.checked_sub(back.days()).unwrap_or(today)
             }
@@ -147,7 +149,12 @@ mod tests {
         let month = period(Unit::Month, "UTC", Some(31));
         check(&month, "2026-02-27T12:00:00Z", "2026-01-31T00:00:00Z", "2026-02-28T00:00:00Z");
         check(&month, "2026-02-28T00:00:00Z", "2026-02-28T00:00:00Z", "2026-03-31T00:00:00Z");
-        check(&period(Unit::Month, "UTC", None), "2026-12-31T23:59:59Z", "2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z");
+        check(
+            &period(Unit::Month, "UTC", None),
+            "2026-12-31T23:59:59Z",
+            "2026-12-01T00:00:00Z",
+            "2027-01-01T00:00:00Z",
+        );
     }
 
     #[test]
@@ -167,9 +174,24 @@ mod tests {
 
     #[test]
     fn weeks_begin_on_their_day_and_years_in_january() {
-        check(&period(Unit::Week, "UTC", None), "2026-11-15T10:00:00Z", "2026-11-09T00:00:00Z", "2026-11-16T00:00:00Z");
-        check(&period(Unit::Week, "UTC", Some(7)), "2026-11-15T10:00:00Z", "2026-11-15T00:00:00Z", "2026-11-22T00:00:00Z");
-        check(&period(Unit::Year, "UTC", None), "2026-11-15T10:00:00Z", "2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z");
+        check(
+            &period(Unit::Week, "UTC", None),
+            "2026-11-15T10:00:00Z",
+            "2026-11-09T00:00:00Z",
+            "2026-11-16T00:00:00Z",
+        );
+        check(
+            &period(Unit::Week, "UTC", Some(7)),
+            "2026-11-15T10:00:00Z",
+            "2026-11-15T00:00:00Z",
+            "2026-11-22T00:00:00Z",
+        );
+        check(
+            &period(Unit::Year, "UTC", None),
+            "2026-11-15T10:00:00Z",
+            "2026-01-01T00:00:00Z",
+            "2027-01-01T00:00:00Z",
+        );
     }
 
     #[test]

@@ -51,10 +51,8 @@ pub fn compile(mut sources: Vec<Source>) -> Compiled {
         sources.into_iter().map(|source| File { source, diagnostics: Diagnostics::default() }).collect();
     let trees: Vec<Option<Node>> = files.iter_mut().map(read).collect();
     let domains = by_domain(&mut files, &trees);
-    let built: Vec<_> = domains
-        .into_iter()
-        .map(|(name, parts)| domain::build(&name, &parts, &mut files))
-        .collect();
+    let built: Vec<_> =
+        domains.into_iter().map(|(name, parts)| domain::build(&name, &parts, &mut files)).collect();
     let broken = files.iter().any(|file| file.diagnostics.has_errors());
     let snapshot = (!broken).then(|| Snapshot::new(built));
     if let Some(snapshot) = &snapshot {

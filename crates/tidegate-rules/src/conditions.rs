@@ -64,7 +64,9 @@ impl Conditions<'_> {
             return Some(node);
         }
         let message = format!("`{what}` is {} and should be a map of attributes", node.value.kind());
-        self.diagnostics.push(Diagnostic::error("wrong-type", head(node), message).help("write { method: POST, plan: free }"));
+        self.diagnostics.push(
+            Diagnostic::error("wrong-type", head(node), message).help("write { method: POST, plan: free }"),
+        );
         None
     }
 
@@ -72,7 +74,8 @@ impl Conditions<'_> {
         let Value::List(items) = &value.value else {
             let message = format!("`{name}` is {} and should be a list of conditions", value.value.kind());
             self.diagnostics.push(
-                Diagnostic::error("wrong-type", head(value), message).help("write [{ plan: free }, { plan: trial }]"),
+                Diagnostic::error("wrong-type", head(value), message)
+                    .help("write [{ plan: free }, { plan: trial }]"),
             );
             return None;
         };
@@ -181,8 +184,12 @@ impl Conditions<'_> {
             _ => {
                 if text.contains('*') {
                     self.diagnostics.push(
-                        Diagnostic::warning("literal-star", at, format!("the * in `{text}` is taken literally"))
-                            .help(format!("write {name}: {{ glob: \"{text}\" }} if it stands for anything")),
+                        Diagnostic::warning(
+                            "literal-star",
+                            at,
+                            format!("the * in `{text}` is taken literally"),
+                        )
+                        .help(format!("write {name}: {{ glob: \"{text}\" }} if it stands for anything")),
                     );
                 }
                 Some(exact(text))
@@ -197,7 +204,9 @@ impl Conditions<'_> {
             let is = |test| Condition::Is(attribute, test);
             let part = match key.name.as_str() {
                 "exact" => is(exact(&text()?.1)),
-                "in" => is(Test::OneOf(value.items().iter().filter_map(Node::text).map(String::into_boxed_str).collect())),
+                "in" => is(Test::OneOf(
+                    value.items().iter().filter_map(Node::text).map(String::into_boxed_str).collect(),
+                )),
                 "glob" => text().and_then(|(at, text)| self.glob(attribute, &text, at)).map(is)?,
                 "prefix" => is(Test::Prefix(text()?.1.into_boxed_str())),
                 "regex" => text().and_then(|(at, text)| self.regex(&text, at)).map(is)?,
@@ -262,7 +271,10 @@ impl Conditions<'_> {
         let network = network.or_else(|| address::parse(text).map(IpNet::from));
         if network.is_none() {
             let message = format!("`{text}` is no address and no network");
-            self.diagnostics.push(Diagnostic::error("cidr", at, message).help("write 203.0.113.7 or 10.0.0.0/8 or 2001:db8::/32"));
+            self.diagnostics.push(
+                Diagnostic::error("cidr", at, message)
+                    .help("write 203.0.113.7 or 10.0.0.0/8 or 2001:db8::/32"),
+            );
         }
         network
     }

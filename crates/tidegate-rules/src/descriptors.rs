@@ -51,7 +51,8 @@ impl Tree {
         let place = self.nodes.len();
         let branch = &mut self.nodes[parent];
         let new = if value.contains('*') || key.contains('*') {
-            let (key, value) = (Pattern(key.into()), Pattern(if value.is_empty() { "*" } else { value }.into()));
+            let (key, value) =
+                (Pattern(key.into()), Pattern(if value.is_empty() { "*" } else { value }.into()));
             let new = !branch.wildcards.iter().any(|(k, v, _)| *k == key && *v == value);
             if new {
                 branch.wildcards.push((key, value, place));

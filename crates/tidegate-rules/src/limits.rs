@@ -53,12 +53,10 @@ fn short(short: Short, span: Span, shaping: bool) -> Made<RuleLimit> {
             meter("gcra", amount, per, burst, |burst, rate| Limit::gcra(rate, burst))
                 .map_err(|error| impossible(span, &error))
         }
-        Short::Rate { burst: Some(_), .. } => Err(Diagnostic::error(
-            "limit",
-            span,
-            "a window of the calendar has no burst",
-        )
-        .help("remove the burst, or add a second limit such as 10/s for it")),
+        Short::Rate { burst: Some(_), .. } => {
+            Err(Diagnostic::error("limit", span, "a window of the calendar has no burst")
+                .help("remove the burst, or add a second limit such as 10/s for it"))
+        }
         Short::Rate { amount, per: Per::Calendar { unit, zone, from }, burst: None } => {
             calendar(amount, unit, zone.as_deref(), from, span)
         }
@@ -112,7 +110,10 @@ fn default_algorithm(node: &Node, shaping: bool) -> &'static str {
 }
 
 fn is_calendar_only(node: &Node) -> bool {
-    matches!(node.text_at("per").as_ref().map(|(per, _)| per.as_str()), Some("month" | "year" | "1 month" | "1 year"))
+    matches!(
+        node.text_at("per").as_ref().map(|(per, _)| per.as_str()),
+        Some("month" | "year" | "1 month" | "1 year")
+    )
 }
 
 /// The keys that say something to each algorithm, beside name, unit and algorithm.
@@ -135,7 +136,10 @@ fn refuse_strangers(node: &Node, algorithm: &str) -> Made<()> {
     let all = || crate::reference::LIMIT.keys.iter().map(|field| field.name);
     for (key, _) in node.entries() {
         let name = key.name.as_str();
-        if matches!(name, "name" | "unit" | "algorithm") || known.contains(&name) || !all().any(|key| key == name) {
+        if matches!(name, "name" | "unit" | "algorithm")
+            || known.contains(&name)
+            || !all().any(|key| key == name)
+        {
             continue;
         }
         let message = format!("`{name}` says nothing to {algorithm}");
@@ -149,7 +153,9 @@ fn bucket(node: &Node, algorithm: &str, shaping: bool) -> Made<RuleLimit> {
     let (amount, per) = match node.text_at("refill") {
         Some((text, at)) => match notation::parse(&text, at.inner_span(&text))? {
             Short::Rate { amount, per: Per::Span(per), burst: None } => (amount, per),
-            _ => return Err(Diagnostic::error("limit", at.span, "a refill is a rate").help("write it as 10/s")),
+            _ => {
+                return Err(Diagnostic::error("limit", at.span, "a refill is a rate").help("write it as 10/s"));
+            }
         },
         None => (needed(node, "amount", &["refill"])?, span_at(node)?),
     };
@@ -176,12 +182,15 @@ fn fixed_window(node: &Node) -> Made<RuleLimit> {
         (notation::Length::Calendar(unit), None | Some("calendar")) => {
             calendar(amount, unit, zone.as_deref(), from, at.span)
         }
-        (notation::Length::Calendar(_), Some(_)) => Err(Diagnostic::error("limit", at.span, "months and years have no fixed length")
-            .help("remove `window`, or write a length such as 30d")),
+        (notation::Length::Calendar(_), Some(_)) => {
+            Err(Diagnostic::error("limit", at.span, "months and years have no fixed length")
+                .help("remove `window`, or write a length such as 30d"))
+        }
         (notation::Length::Span(per), first) => {
             let first_hit = first == Some("first_hit");
             let window = if first_hit { Window::FirstHit(per) } else { Window::Aligned(per) };
-            let limit = Limit::fixed_window(amount, window).map_err(|error| impossible(head(node), &error))?;
+            let limit =
+                Limit::fixed_window(amount, window).map_err(|error| impossible(head(node), &error))?;
             let name = if first_hit { "first_hit_window" } else { "fixed_window" };
             Ok(windowed(limit, name, amount, per))
         }
@@ -233,10 +242,14 @@ fn calendar(amount: u64, unit: Unit, zone: Option<&str>, from: Option<u8>, span:
         Some(from) => format!("calendar/{}/{name}/{from}", unit.word()),
         None => format!("calendar/{}/{name}", unit.word()),
     };
-    let calendar = Calendar::new(amount, Period { unit, zone, from }).map_err(|error| impossible(span, &error))?;
-    let written = format!("{amount}/{}{}{}", unit.word(),
+    let calendar =
+        Calendar::new(amount, Period { unit, zone, from }).map_err(|error| impossible(span, &error))?;
+    let written = format!(
+        "{amount}/{}{}{}",
+        unit.word(),
         if name == "UTC" { String::new() } else { format!(" tz {name}") },
-        from.map(|day| format!(" from {day}")).unwrap_or_default());
+        from.map(|day| format!(" from {day}")).unwrap_or_default()
+    );
     Ok(RuleLimit {
         identity: identity.into(),
         policy: "".into(),

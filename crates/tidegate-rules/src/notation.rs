@@ -92,8 +92,10 @@ pub enum Length {
 pub fn duration(text: &str, span: Span) -> Result<Duration, Diagnostic> {
     match window(text, span, false)? {
         Length::Span(length) => Ok(length),
-        Length::Calendar(_) => Err(Diagnostic::error("duration", span, "months and years have no fixed length")
-            .help("write a length such as 30d")),
+        Length::Calendar(_) => {
+            Err(Diagnostic::error("duration", span, "months and years have no fixed length")
+                .help("write a length such as 30d"))
+        }
     }
 }
 
@@ -113,7 +115,14 @@ pub fn window(text: &str, span: Span, by_calendar: bool) -> Result<Length, Diagn
 /// A length as it would be written: in the largest unit that divides it.
 pub fn show(length: Duration) -> String {
     let us = length.as_micros();
-    let units = [(604_800_000_000, "w"), (86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "min"), (1_000_000, "s"), (1_000, "ms")];
+    let units = [
+        (604_800_000_000, "w"),
+        (86_400_000_000, "d"),
+        (3_600_000_000, "h"),
+        (60_000_000, "min"),
+        (1_000_000, "s"),
+        (1_000, "ms"),
+    ];
     let (unit, name) = units.into_iter().find(|(unit, _)| us.is_multiple_of(*unit)).unwrap_or((1, "us"));
     match us / unit {
         1 => name.to_owned(),

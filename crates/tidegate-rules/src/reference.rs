@@ -23,11 +23,23 @@ pub static FILE: Object = Object {
     keys: &[
         field("domain", Text, "The domain that checks name. Required."),
         field("tenant", Text, "The attribute whose value owns the counters of this domain, such as org."),
-        field("identities", Map(&Shape::Object(&IDENTITY)), "Attributes that are derived from another, such as the org of an api_key."),
+        field(
+            "identities",
+            Map(&Shape::Object(&IDENTITY)),
+            "Attributes that are derived from another, such as the org of an api_key.",
+        ),
         field("ip", Shape::Object(&IP), "How addresses are counted."),
-        field("defaults", Shape::Object(&DEFAULTS), "What rules of this file have unless they say otherwise."),
+        field(
+            "defaults",
+            Shape::Object(&DEFAULTS),
+            "What rules of this file have unless they say otherwise.",
+        ),
         field("rules", List(&Shape::Object(&RULE)), "The rules."),
-        field("descriptors", List(&Shape::Object(&DESCRIPTOR)), "A tree of descriptors as envoyproxy/ratelimit has it."),
+        field(
+            "descriptors",
+            List(&Shape::Object(&DESCRIPTOR)),
+            "A tree of descriptors as envoyproxy/ratelimit has it.",
+        ),
     ],
 };
 
@@ -37,8 +49,16 @@ pub static IDENTITY: Object = Object {
     doc: "Attributes that follow from the value of this one. What is derived wins over what a caller claims; a contradiction is a malformed check.",
     keys: &[
         field("derive", OneOrMore(&Text), "The attribute or attributes that are derived."),
-        field("map", Map(&Either(&[Text, Map(&Text)])), "For each value of this attribute, the derived one; or a map of them if there are several."),
-        field("pattern", Text, "A regular expression with a named group for each derived attribute, for values that the map does not have."),
+        field(
+            "map",
+            Map(&Either(&[Text, Map(&Text)])),
+            "For each value of this attribute, the derived one; or a map of them if there are several.",
+        ),
+        field(
+            "pattern",
+            Text,
+            "A regular expression with a named group for each derived attribute, for values that the map does not have.",
+        ),
     ],
 };
 
@@ -47,8 +67,16 @@ pub static IP: Object = Object {
     name: "ip",
     doc: "Addresses of one network count as one client.",
     keys: &[
-        field("v4_prefix", Whole { least: 8, most: 32 }, "The bits of an IPv4 address that count; 32 by default."),
-        field("v6_prefix", Whole { least: 16, most: 128 }, "The bits of an IPv6 address that count; 64 by default."),
+        field(
+            "v4_prefix",
+            Whole { least: 8, most: 32 },
+            "The bits of an IPv4 address that count; 32 by default.",
+        ),
+        field(
+            "v6_prefix",
+            Whole { least: 16, most: 128 },
+            "The bits of an IPv6 address that count; 64 by default.",
+        ),
     ],
 };
 
@@ -78,26 +106,86 @@ pub static RULE: Object = Object {
         field("description", Text, "What it is for, in the operator's words."),
         field("match", CONDITION, "What is held to it; without it, every request."),
         field("count", CONDITION, "What is counted, if that is not the same as what is held to it."),
-        field("by", OneOrMore(&Text), "The attributes that it counts by: one counter for each combination of their values. Without it, one counter."),
-        field("scope", Word(&["tenant", "global"]), "tenant: within the tenant of the request (the default in a domain with a tenant). global: one counter for all tenants."),
-        field("limit", LIMIT_SHAPE, "Its limit, such as 100/min or 10/s burst 20 or 5 concurrent; or the long form."),
+        field(
+            "by",
+            OneOrMore(&Text),
+            "The attributes that it counts by: one counter for each combination of their values. Without it, one counter.",
+        ),
+        field(
+            "scope",
+            Word(&["tenant", "global"]),
+            "tenant: within the tenant of the request (the default in a domain with a tenant). global: one counter for all tenants.",
+        ),
+        field(
+            "limit",
+            LIMIT_SHAPE,
+            "Its limit, such as 100/min or 10/s burst 20 or 5 concurrent; or the long form.",
+        ),
         field("limits", List(&LIMIT_SHAPE), "Several limits on the same counters' owner."),
-        field("tiers", Map(&OneOrMore(&LIMIT_SHAPE)), "Limits in place of the rule's own for requests of that plan."),
+        field(
+            "tiers",
+            Map(&OneOrMore(&LIMIT_SHAPE)),
+            "Limits in place of the rule's own for requests of that plan.",
+        ),
         field("tier_by", Text, "The attribute that names the tier; plan by default."),
-        field("cost", Either(&[Whole { least: 0, most: 1_000_000_000 }, Text, Shape::Object(&COST)]), "Units that a request takes: a number, the name of an attribute that holds one, or points by method. 1 by default."),
-        field("class", Word(CLASSES), "What matters when the store cannot answer: comfort (allow), cost (allow those who pay), security or strict (deny). comfort by default."),
-        field("mode", Word(MODES), "enforce (the default), shadow (judged, counted and reported, never refused) or off."),
-        field("action", Word(ACTIONS), "What happens past the limit: reject (the default), delay, degrade or log. Or what happens on a match: block, bypass (skip all other rules) or unlimited."),
-        field("status", Whole { least: 400, most: 599 }, "The status of a refusal: 429 by default, 403 for block."),
+        field(
+            "cost",
+            Either(&[Whole { least: 0, most: 1_000_000_000 }, Text, Shape::Object(&COST)]),
+            "Units that a request takes: a number, the name of an attribute that holds one, or points by method. 1 by default.",
+        ),
+        field(
+            "class",
+            Word(CLASSES),
+            "What matters when the store cannot answer: comfort (allow), cost (allow those who pay), security or strict (deny). comfort by default.",
+        ),
+        field(
+            "mode",
+            Word(MODES),
+            "enforce (the default), shadow (judged, counted and reported, never refused) or off.",
+        ),
+        field(
+            "action",
+            Word(ACTIONS),
+            "What happens past the limit: reject (the default), delay, degrade or log. Or what happens on a match: block, bypass (skip all other rules) or unlimited.",
+        ),
+        field(
+            "status",
+            Whole { least: 400, most: 599 },
+            "The status of a refusal: 429 by default, 403 for block.",
+        ),
         field("title", Text, "The title of a refusal."),
         field("message", Text, "The words of a refusal."),
-        field("group", Text, "Of the rules of one group only the first that matches applies: by priority, then by how specific it is, then in order."),
-        field("priority", Whole { least: -1_000_000, most: 1_000_000 }, "The highest goes first; 0 by default."),
+        field(
+            "group",
+            Text,
+            "Of the rules of one group only the first that matches applies: by priority, then by how specific it is, then in order.",
+        ),
+        field(
+            "priority",
+            Whole { least: -1_000_000, most: 1_000_000 },
+            "The highest goes first; 0 by default.",
+        ),
         field("when", Shape::Object(&WHEN), "When it applies; without it, always."),
-        field("expires_at", Text, "The instant after which it no longer applies, such as 2027-01-31T00:00:00Z."),
-        field("block_for", DURATION, "Once the limit is exceeded, everything is refused for that long, such as 10m."),
-        field("count_refused", Truth, "Refused requests count as well, so that a caller who keeps trying stays refused."),
-        field("atomic", Word(&["required"]), "required: an error unless every rule that can match together with it lives in the same place on a Cluster."),
+        field(
+            "expires_at",
+            Text,
+            "The instant after which it no longer applies, such as 2027-01-31T00:00:00Z.",
+        ),
+        field(
+            "block_for",
+            DURATION,
+            "Once the limit is exceeded, everything is refused for that long, such as 10m.",
+        ),
+        field(
+            "count_refused",
+            Truth,
+            "Refused requests count as well, so that a caller who keeps trying stays refused.",
+        ),
+        field(
+            "atomic",
+            Word(&["required"]),
+            "required: an error unless every rule that can match together with it lives in the same place on a Cluster.",
+        ),
     ],
 };
 
@@ -106,7 +194,11 @@ pub static LIMIT: Object = Object {
     name: "a limit",
     doc: "A limit in the long form.",
     keys: &[
-        field("name", Text, "A name of its own, which its counters and policies carry. Needed for two limits of one kind and window."),
+        field(
+            "name",
+            Text,
+            "A name of its own, which its counters and policies carry. Needed for two limits of one kind and window.",
+        ),
         field("algorithm", Word(ALGORITHMS), "sliding_window by default; gcra if there is a burst."),
         field("amount", COUNT, "How many units per window."),
         field("per", DURATION, "The window: 1s, 10m, 1h, day, week, month or year."),
@@ -115,11 +207,23 @@ pub static LIMIT: Object = Object {
         field("refill", Text, "The rate at which a bucket refills or leaks, such as 10/s."),
         field("queue", COUNT, "How many may wait (leaky_bucket with shape)."),
         field("shape", Truth, "A leaky bucket that delays instead of refusing."),
-        field("window", Word(&["aligned", "first_hit", "calendar"]), "Where a fixed window begins: on multiples of its length, at the first request, or with the calendar."),
+        field(
+            "window",
+            Word(&["aligned", "first_hit", "calendar"]),
+            "Where a fixed window begins: on multiples of its length, at the first request, or with the calendar.",
+        ),
         field("parts", Whole { least: 1, most: 60 }, "Parts of a sliding window: more are more exact."),
-        field("precision", Whole { least: 1, most: 100_000 }, "Time stamps that a sliding log keeps at most."),
+        field(
+            "precision",
+            Whole { least: 1, most: 100_000 },
+            "Time stamps that a sliding log keeps at most.",
+        ),
         field("slots", COUNT, "How many at once (concurrency)."),
-        field("term", DURATION, "How long a slot lasts that is neither given back nor renewed; 1m by default."),
+        field(
+            "term",
+            DURATION,
+            "How long a slot lasts that is neither given back nor renewed; 1m by default.",
+        ),
         field("tz", Text, "The time zone of a calendar window; UTC by default."),
         field("from", Whole { least: 1, most: 31 }, "The day on which a month or week begins."),
         field("unit", Word(&["requests", "bytes", "tokens"]), "What is counted; requests by default."),
@@ -132,9 +236,17 @@ pub static COST: Object = Object {
     doc: "Units that a request takes.",
     keys: &[
         field("attribute", Text, "The attribute that holds the number of units."),
-        field("default", Whole { least: 0, most: 1_000_000_000 }, "If the attribute is absent or no number, or the method is not listed; 1 by default."),
+        field(
+            "default",
+            Whole { least: 0, most: 1_000_000_000 },
+            "If the attribute is absent or no number, or the method is not listed; 1 by default.",
+        ),
         field("most", COUNT, "An attribute's number is held to this; 1 000 000 by default."),
-        field("methods", Map(&Whole { least: 0, most: 1_000_000_000 }), "Points by method, such as { GET: 1, POST: 5 }."),
+        field(
+            "methods",
+            Map(&Whole { least: 0, most: 1_000_000_000 }),
+            "Points by method, such as { GET: 1, POST: 5 }.",
+        ),
     ],
 };
 
@@ -143,7 +255,11 @@ pub static WHEN: Object = Object {
     name: "when",
     doc: "When a rule applies: all that is given must hold.",
     keys: &[
-        field("hours", OneOrMore(&Text), "Hours of the day, such as 09:00-17:30; 22:00-06:00 goes past midnight."),
+        field(
+            "hours",
+            OneOrMore(&Text),
+            "Hours of the day, such as 09:00-17:30; 22:00-06:00 goes past midnight.",
+        ),
         field("days", OneOrMore(&Text), "Days of the week, such as mon-fri or sat."),
         field("dates", OneOrMore(&Text), "Dates, such as 2026-12-24 or 2026-12-24..2027-01-02."),
         field("tz", Text, "The time zone; UTC by default."),
@@ -157,7 +273,11 @@ pub static TEST: Object = Object {
     keys: &[
         field("exact", Text, "It is exactly this."),
         field("in", List(&Text), "It is one of these."),
-        field("glob", Text, "It has this form: * within a segment, ** any segments, {name} one captured segment."),
+        field(
+            "glob",
+            Text,
+            "It has this form: * within a segment, ** any segments, {name} one captured segment.",
+        ),
         field("prefix", Text, "It begins with this."),
         field("regex", Text, "The whole of it has the form of this regular expression."),
         field("cidr", OneOrMore(&Text), "It is an address of this network."),
@@ -175,12 +295,28 @@ pub static DESCRIPTOR: Object = Object {
     keys: &[
         field("key", Text, "The key of the entry. Required."),
         field("value", Text, "The value of the entry; none matches any, * any run of characters."),
-        field("rate_limit", Shape::Object(&RATE_LIMIT), "The limit of descriptors that end here; none lets them pass."),
+        field(
+            "rate_limit",
+            Shape::Object(&RATE_LIMIT),
+            "The limit of descriptors that end here; none lets them pass.",
+        ),
         field("descriptors", List(&Shape::Object(&DESCRIPTOR)), "What may follow."),
         field("shadow_mode", Truth, "Judged and counted, never refused."),
-        field("quota_mode", Truth, "Reported as over its limit; refuses only if every quota of the request is over."),
-        field("detailed_metric", Truth, "Accepted; metrics are per rule, so that their number stays bounded."),
-        field("value_to_metric", Truth, "Accepted; metrics are per rule, so that their number stays bounded."),
+        field(
+            "quota_mode",
+            Truth,
+            "Reported as over its limit; refuses only if every quota of the request is over.",
+        ),
+        field(
+            "detailed_metric",
+            Truth,
+            "Accepted; metrics are per rule, so that their number stays bounded.",
+        ),
+        field(
+            "value_to_metric",
+            Truth,
+            "Accepted; metrics are per rule, so that their number stays bounded.",
+        ),
         field("share_threshold", Truth, "All values that a wildcard takes share one counter."),
         field("metadata", Anything, "Given back as dynamic metadata with what passes."),
         field("domain", Text, "Ignored here."),
@@ -192,11 +328,23 @@ pub static RATE_LIMIT: Object = Object {
     name: "rate_limit",
     doc: "The numbers of a descriptor.",
     keys: &[
-        field("unit", Text, "second, minute, hour, day, week, month or year: windows aligned to the epoch, a month being 30 days and a year 365."),
-        field("requests_per_unit", Whole { least: 0, most: u32::MAX as i64 }, "How many; 0 refuses everything."),
+        field(
+            "unit",
+            Text,
+            "second, minute, hour, day, week, month or year: windows aligned to the epoch, a month being 30 days and a year 365.",
+        ),
+        field(
+            "requests_per_unit",
+            Whole { least: 0, most: u32::MAX as i64 },
+            "How many; 0 refuses everything.",
+        ),
         field("unlimited", Truth, "No limit at all."),
         field("name", Text, "The name of the limit in answers."),
-        field("replaces", List(&Shape::Object(&REPLACES)), "Limits of the same request that this one stands in for."),
+        field(
+            "replaces",
+            List(&Shape::Object(&REPLACES)),
+            "Limits of the same request that this one stands in for.",
+        ),
     ],
 };
 
@@ -213,6 +361,16 @@ const CONDITION: Shape = Map(&Anything);
 
 /// All tables, in the order in which the reference shows them.
 pub static ALL: [&Object; 12] = [
-    &FILE, &IDENTITY, &IP, &DEFAULTS, &RULE, &TEST, &LIMIT, &COST, &WHEN, &DESCRIPTOR, &RATE_LIMIT, &REPLACES,
+    &FILE,
+    &IDENTITY,
+    &IP,
+    &DEFAULTS,
+    &RULE,
+    &TEST,
+    &LIMIT,
+    &COST,
+    &WHEN,
+    &DESCRIPTOR,
+    &RATE_LIMIT,
+    &REPLACES,
 ];
-

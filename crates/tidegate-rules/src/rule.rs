@@ -125,7 +125,11 @@ impl Limits {
     /// All limits with the tier they belong to.
     pub fn all(&self) -> impl Iterator<Item = (Option<&str>, &RuleLimit)> {
         let own = self.own.iter().map(|limit| (None, limit));
-        own.chain(self.tiers.iter().flat_map(|(tier, limits)| limits.iter().map(move |limit| (Some(&**tier), limit))))
+        own.chain(
+            self.tiers
+                .iter()
+                .flat_map(|(tier, limits)| limits.iter().map(move |limit| (Some(&**tier), limit))),
+        )
     }
 }
 

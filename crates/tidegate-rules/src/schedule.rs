@@ -106,7 +106,9 @@ mod tests {
     use super::*;
 
     fn at(text: &str) -> Timestamp {
-        Timestamp::from_micros(u64::try_from(text.parse::<jiff::Timestamp>().unwrap().as_microsecond()).unwrap())
+        Timestamp::from_micros(
+            u64::try_from(text.parse::<jiff::Timestamp>().unwrap().as_microsecond()).unwrap(),
+        )
     }
 
     #[test]

@@ -83,9 +83,7 @@ impl Shape {
             Self::OneOrMore(item) => format!("{}, or a list of them", item.expected()),
             Self::Map(value) => format!("a map, each value {}", value.expected()),
             Self::Object(object) => format!("a map ({})", object.name),
-            Self::Either(shapes) => {
-                shapes.iter().map(Self::expected).collect::<Vec<_>>().join(", or ")
-            }
+            Self::Either(shapes) => shapes.iter().map(Self::expected).collect::<Vec<_>>().join(", or "),
             Self::Anything => "a value".to_owned(),
         }
     }
@@ -171,7 +169,9 @@ pub(crate) fn unknown_key(name: &str, span: Span, object: &Object) -> Diagnostic
 /// The first line of a node is enough to point at.
 pub(crate) fn head(node: &Node) -> Span {
     match &node.value {
-        Value::List(items) if !items.is_empty() => Span::new(node.span.start, items[0].span.start.max(node.span.start + 1)),
+        Value::List(items) if !items.is_empty() => {
+            Span::new(node.span.start, items[0].span.start.max(node.span.start + 1))
+        }
         Value::Map(entries) if !entries.is_empty() => entries[0].0.span,
         _ => node.span,
     }

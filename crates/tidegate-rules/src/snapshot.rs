@@ -1,6 +1,7 @@
 //! The whole of the rules that a check sees from start to end.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::address::Prefixes;
 use crate::descriptors::Tree;
@@ -13,7 +14,7 @@ use crate::rule::{Class, Rule};
 #[derive(Debug, Default)]
 pub struct Snapshot {
     version: u64,
-    domains: BTreeMap<Box<str>, Domain>,
+    domains: BTreeMap<Box<str>, Arc<Domain>>,
 }
 
 /// The rules of one domain.
@@ -43,7 +44,7 @@ pub struct Domain {
 
 impl Snapshot {
     pub(crate) fn new(domains: impl IntoIterator<Item = Domain>) -> Self {
-        let domains = domains.into_iter().map(|domain| (domain.name.clone(), domain)).collect();
+        let domains = domains.into_iter().map(|domain| (domain.name.clone(), Arc::new(domain))).collect();
         Self { version: 0, domains }
     }
 
@@ -60,12 +61,12 @@ impl Snapshot {
     }
 
     /// The domain of that name.
-    pub fn domain(&self, name: &str) -> Option<&Domain> {
+    pub fn domain(&self, name: &str) -> Option<&Arc<Domain>> {
         self.domains.get(name)
     }
 
     /// All domains, by name.
-    pub fn domains(&self) -> impl Iterator<Item = &Domain> {
+    pub fn domains(&self) -> impl Iterator<Item = &Arc<Domain>> {
         self.domains.values()
     }
 

@@ -64,15 +64,20 @@ fn settings(builder: &mut Builder<'_>, parts: &[Part<'_>]) {
     for (file, node) in parts {
         if let Some((name, at)) = node.text_at("tenant") {
             if tenant.as_ref().is_some_and(|tenant| *tenant != name) {
-                let message = format!("another file of this domain has `tenant: {}`", tenant.unwrap_or_default());
-                builder.say(*file, Diagnostic::error("tenant", at.span, message).help("a domain has one tenant"));
+                let message =
+                    format!("another file of this domain has `tenant: {}`", tenant.unwrap_or_default());
+                builder.say(
+                    *file,
+                    Diagnostic::error("tenant", at.span, message).help("a domain has one tenant"),
+                );
                 return;
             }
             builder.tenant = builder.names.intern(&crate::conditions::canonical(&name));
             tenant = Some(name);
         }
         if let Some(ip) = node.get("ip") {
-            let bits = |name: &str| ip.get(name).and_then(Node::count).and_then(|bits| u8::try_from(bits).ok());
+            let bits =
+                |name: &str| ip.get(name).and_then(Node::count).and_then(|bits| u8::try_from(bits).ok());
             builder.prefixes.v4 = bits("v4_prefix").unwrap_or(builder.prefixes.v4);
             builder.prefixes.v6 = bits("v6_prefix").unwrap_or(builder.prefixes.v6);
         }
@@ -105,7 +110,8 @@ fn ranked(drafts: Vec<Draft>) -> (Vec<Rule>, usize) {
     let rules = drafts.into_iter().zip(ranks).map(|(mut draft, rank)| {
         let group = draft.group.and_then(|group| names.binary_search(&group).ok());
         draft.rule.rank = rank;
-        draft.rule.group = group.and_then(|group| u16::try_from(group).ok()).map(|group| Rank { group, rank });
+        draft.rule.group =
+            group.and_then(|group| u16::try_from(group).ok()).map(|group| Rank { group, rank });
         draft.rule
     });
     (rules.collect(), names.len())

@@ -13,20 +13,30 @@ pub(super) fn read(builder: &mut Builder<'_>, file: usize, node: &Node) {
     let Some(identities) = node.get("identities") else { return };
     for (key, value) in identities.entries() {
         let Some(from) = builder.names.intern(&crate::conditions::canonical(&key.name)) else { continue };
-        let names: Vec<String> = value.get("derive").map(Node::items).unwrap_or_default().iter().filter_map(Node::text).collect();
+        let names: Vec<String> =
+            value.get("derive").map(Node::items).unwrap_or_default().iter().filter_map(Node::text).collect();
         if names.is_empty() {
             let message = format!("`{}` derives nothing", key.name);
-            builder.say(file, Diagnostic::error("identity", key.span, message).help("write { derive: org, map: { … } }"));
+            builder.say(
+                file,
+                Diagnostic::error("identity", key.span, message).help("write { derive: org, map: { … } }"),
+            );
             continue;
         }
         let derives: Vec<AttributeId> = names.iter().filter_map(|name| builder.names.intern(name)).collect();
         let map = map(builder, file, value, &names);
-        let pattern = value.text_at("pattern").and_then(|(text, at)| pattern(builder, file, &text, at, &names));
+        let pattern =
+            value.text_at("pattern").and_then(|(text, at)| pattern(builder, file, &text, at, &names));
         builder.identities.push(Identity { from, derives, map, pattern });
     }
 }
 
-fn map(builder: &mut Builder<'_>, file: usize, node: &Node, names: &[String]) -> HashMap<Box<str>, Vec<Option<Box<str>>>> {
+fn map(
+    builder: &mut Builder<'_>,
+    file: usize,
+    node: &Node,
+    names: &[String],
+) -> HashMap<Box<str>, Vec<Option<Box<str>>>> {
     let mut map = HashMap::new();
     for (key, value) in node.get("map").map(Node::entries).unwrap_or_default() {
         let values = match &value.value {
@@ -34,14 +44,21 @@ fn map(builder: &mut Builder<'_>, file: usize, node: &Node, names: &[String]) ->
                 for (name, _) in entries.iter().filter(|(name, _)| !names.contains(&name.name)) {
                     let message = format!("`{}` is not derived here", name.name);
                     let said = Diagnostic::error("identity", name.span, message);
-                    builder.say(file, said.did_you_mean(&name.name, names.iter().map(String::as_str)).help("name it in `derive`"));
+                    builder.say(
+                        file,
+                        said.did_you_mean(&name.name, names.iter().map(String::as_str))
+                            .help("name it in `derive`"),
+                    );
                 }
                 names.iter().map(|name| value.get(name).and_then(Node::text).map(Into::into)).collect()
             }
             _ if names.len() == 1 => vec![value.text().map(Into::into)],
             _ => {
                 let message = "several attributes are derived, so this should be a map of them";
-                builder.say(file, Diagnostic::error("identity", value.span, message).help("write { org: acme, plan: pro }"));
+                builder.say(
+                    file,
+                    Diagnostic::error("identity", value.span, message).help("write { org: acme, plan: pro }"),
+                );
                 continue;
             }
         };

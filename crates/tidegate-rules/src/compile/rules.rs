@@ -94,7 +94,11 @@ impl<'n> Written<'n> {
             refusal: self.refusal(),
             group: None,
             rank: 0,
-            priority: self.get("priority").and_then(Node::whole).and_then(|value| i32::try_from(value).ok()).unwrap_or(0),
+            priority: self
+                .get("priority")
+                .and_then(Node::whole)
+                .and_then(|value| i32::try_from(value).ok())
+                .unwrap_or(0),
             schedule: self.schedule(builder),
             expires_at: self.expires_at(builder),
             count_refused: self.get("count_refused").and_then(Node::truth).unwrap_or(false),
@@ -152,7 +156,12 @@ impl<'n> Written<'n> {
             if let Some(found) = captures.iter().find(|captured| captured.name == name) {
                 let Ok(glob) = Glob::parse(&found.glob) else { continue };
                 let glob = Arc::new(glob);
-                by.push(By::Capture { attribute: found.attribute, glob, index: found.index, name: name.into() });
+                by.push(By::Capture {
+                    attribute: found.attribute,
+                    glob,
+                    index: found.index,
+                    name: name.into(),
+                });
                 continue;
             }
             if name != text {
@@ -176,7 +185,10 @@ impl<'n> Written<'n> {
         if scope == Scope::Tenant && builder.tenant.is_none() {
             let at = self.get("scope").map_or_else(|| head(self.rule), |node| node.span);
             let said = Diagnostic::error("scope", at, "the domain has no tenant");
-            self.say(builder, said.help("write `tenant: org` at the top of the file, or leave the scope out"));
+            self.say(
+                builder,
+                said.help("write `tenant: org` at the top of the file, or leave the scope out"),
+            );
         }
         scope
     }
@@ -186,7 +198,10 @@ impl<'n> Written<'n> {
         for key in ["limit", "limits", "tiers", "block_for"].into_iter().filter(|_| takes_none) {
             if let Some(node) = self.rule.get(key) {
                 let message = format!("`action: {}` takes no `{key}`", action.word());
-                self.say(builder, Diagnostic::error("action", head(node), message).help("remove one of them"));
+                self.say(
+                    builder,
+                    Diagnostic::error("action", head(node), message).help("remove one of them"),
+                );
             }
         }
         let (one, several) = (self.rule.get("limit"), self.rule.get("limits"));
@@ -202,10 +217,18 @@ impl<'n> Written<'n> {
             tiers.push((tier.name.as_str().into(), self.list(builder, rule, action, &nodes)));
         }
         if !takes_none && one.is_none() && several.is_none() {
-            let missing = Diagnostic::error("no-limit", head(self.rule), format!("the rule `{rule}` has no limit"));
-            self.say(builder, missing.help("write `limit: 100/min`, or `action: block`, `bypass` or `unlimited`"));
+            let missing =
+                Diagnostic::error("no-limit", head(self.rule), format!("the rule `{rule}` has no limit"));
+            self.say(
+                builder,
+                missing.help("write `limit: 100/min`, or `action: block`, `bypass` or `unlimited`"),
+            );
         }
-        let tier_by = if tiers.is_empty() { None } else { builder.names.intern(&self.text("tier_by").unwrap_or_else(|| "plan".into())) };
+        let tier_by = if tiers.is_empty() {
+            None
+        } else {
+            builder.names.intern(&self.text("tier_by").unwrap_or_else(|| "plan".into()))
+        };
         Limits { own, tiers, tier_by }
     }
 
@@ -217,7 +240,10 @@ impl<'n> Written<'n> {
                 Ok(limit) => limit,
                 Err(diagnostic) => {
                     // A table has said already what is wrong with the form of a long one.
-                    if before == 0 || !matches!(node.value, Value::Map(_)) || diagnostic.message != "this is no limit" {
+                    if before == 0
+                        || !matches!(node.value, Value::Map(_))
+                        || diagnostic.message != "this is no limit"
+                    {
                         self.say(builder, diagnostic);
                     }
                     continue;
@@ -228,7 +254,11 @@ impl<'n> Written<'n> {
                 self.say(builder, said.help("write a rate such as 10/s burst 20, or another action"));
             }
             if made.iter().any(|other| other.identity == limit.identity) {
-                let said = Diagnostic::error("limit", head(node), "another limit of this rule has the same algorithm and window");
+                let said = Diagnostic::error(
+                    "limit",
+                    head(node),
+                    "another limit of this rule has the same algorithm and window",
+                );
                 self.say(builder, said.help("keep one of them, or give this one a `name` in the long form"));
             }
             made.push(limit);
@@ -253,7 +283,9 @@ impl<'n> Written<'n> {
                 None => Cost::Fixed(default),
             },
             (Value::Map(_), None, Some(methods)) => {
-                let point = |(method, points): &(crate::yaml::Key, Node)| Some((method.name.to_uppercase().into(), points.count()?));
+                let point = |(method, points): &(crate::yaml::Key, Node)| {
+                    Some((method.name.to_uppercase().into(), points.count()?))
+                };
                 let points = methods.entries().iter().filter_map(point).collect();
                 match builder.names.intern("method") {
                     Some(attribute) => Cost::Methods { attribute, points, default },
@@ -261,8 +293,12 @@ impl<'n> Written<'n> {
                 }
             }
             (Value::Map(_), ..) => {
-                let said = Diagnostic::error("cost", head(node), "a cost is an attribute's, or it goes by method");
-                self.say(builder, said.help("write { attribute: tokens } or { methods: { GET: 1, POST: 5 } }"));
+                let said =
+                    Diagnostic::error("cost", head(node), "a cost is an attribute's, or it goes by method");
+                self.say(
+                    builder,
+                    said.help("write { attribute: tokens } or { methods: { GET: 1, POST: 5 } }"),
+                );
                 Cost::Fixed(1)
             }
             _ => match node.text().and_then(|name| builder.names.intern(&canonical(&name))) {
@@ -282,7 +318,8 @@ impl<'n> Written<'n> {
 
     fn schedule(&self, builder: &mut Builder<'_>) -> Option<Schedule> {
         let node = self.rule.get("when").filter(|node| matches!(node.value, Value::Map(_)))?;
-        let (zone, at) = node.text_at("tz").map_or_else(|| ("UTC".to_owned(), node.span), |(zone, at)| (zone, at.span));
+        let (zone, at) =
+            node.text_at("tz").map_or_else(|| ("UTC".to_owned(), node.span), |(zone, at)| (zone, at.span));
         let mut schedule = match limits::zone(&zone, at) {
             Ok(zone) => Schedule::new(zone),
             Err(diagnostic) => {
@@ -327,10 +364,16 @@ impl<'n> Written<'n> {
     }
 
     /// What a refusal names: the dimension that is counted by, and the subject of the reason's code.
-    fn about(&self, builder: &Builder<'_>, by: &[By], applies: &Condition, scope: Scope) -> (Box<str>, Box<str>) {
-        let is_endpoint = ["path", "method"].iter().any(|name| {
-            builder.names.get(name).is_some_and(|attribute| mentions(applies, attribute))
-        });
+    fn about(
+        &self,
+        builder: &Builder<'_>,
+        by: &[By],
+        applies: &Condition,
+        scope: Scope,
+    ) -> (Box<str>, Box<str>) {
+        let is_endpoint = ["path", "method"]
+            .iter()
+            .any(|name| builder.names.get(name).is_some_and(|attribute| mentions(applies, attribute)));
         let dimension: Box<str> = match by.first() {
             Some(By::Attribute(attribute)) if Some(*attribute) == builder.tenant => "tenant".into(),
             Some(By::Attribute(attribute) | By::Address(attribute)) => builder.names.name(*attribute).into(),

@@ -45,11 +45,17 @@ fn rules_and_descriptors_become_one_snapshot() {
     let snapshot = compiled.snapshot.as_ref().unwrap_or_else(|| panic!("{}", compiled.render()));
     let domain = snapshot.domain("api").unwrap();
     let names: Vec<&str> = domain.rules.iter().map(|rule| &*rule.name).collect();
-    assert_eq!(names, ["health", "orders-write", "per-key", "per-ip", "database=users", "database=users/method=GET*"]);
+    assert_eq!(
+        names,
+        ["health", "orders-write", "per-key", "per-ip", "database=users", "database=users/method=GET*"]
+    );
     let [health, orders, per_key, per_ip, users, get] = domain.rules.as_slice() else { panic!() };
     assert_eq!((health.action, orders.mode), (Action::Bypass, Mode::Shadow));
     assert!(matches!(orders.by[..], [By::Attribute(_), By::Capture { index: 0, .. }]));
-    assert_eq!((&*orders.dimension, orders.reason(orders.limits.own.first())), ("api_key", "endpoint-rate".into()));
+    assert_eq!(
+        (&*orders.dimension, orders.reason(orders.limits.own.first())),
+        ("api_key", "endpoint-rate".into())
+    );
     assert_eq!(&*per_key.limits.own[1].policy, "per-key:h");
     assert_eq!(per_key.limits.of(Some("pro"))[0].amount, 1000);
     assert_eq!(per_key.limits.of(Some("unknown")).len(), 2);

@@ -8,7 +8,9 @@ use tidegate_core::{Limit, Window};
 use crate::condition::Condition;
 use crate::diagnostic::Diagnostic;
 use crate::notation;
-use crate::rule::{Action, Class, Cost, Counted, Limits, Mode, Numbers, Origin, Refusal, Rule, RuleLimit, Scope, TreeRule};
+use crate::rule::{
+    Action, Class, Cost, Counted, Limits, Mode, Numbers, Origin, Refusal, Rule, RuleLimit, Scope, TreeRule,
+};
 use crate::shape::head;
 use crate::yaml::{Node, Value};
 
@@ -50,7 +52,11 @@ fn descriptor(builder: &mut Builder<'_>, file: usize, node: &Node, (parent, path
     let value = node.text_at("value").map(|(value, _)| value).unwrap_or_default();
     let name = if value.is_empty() { key.clone() } else { format!("{key}={value}") };
     let Some(place) = builder.tree.add(parent, &key, &value) else {
-        let said = Diagnostic::error("duplicate-descriptor", head(node), format!("`{name}` is on this level already"));
+        let said = Diagnostic::error(
+            "duplicate-descriptor",
+            head(node),
+            format!("`{name}` is on this level already"),
+        );
         return builder.say(file, said.help("a key and value stand once on a level; merge the two"));
     };
     let mut path = path.clone();
@@ -79,9 +85,16 @@ fn shared(builder: &mut Builder<'_>, file: usize, node: &Node, value: &str) -> O
 /// What is taken without effect is said.
 fn ignored(builder: &mut Builder<'_>, file: usize, node: &Node) {
     for name in ["detailed_metric", "value_to_metric", "domain"] {
-        if let Some((key, _)) = node.entries().iter().find(|(key, value)| key.name == name && value.truth() != Some(false)) {
+        if let Some((key, _)) =
+            node.entries().iter().find(|(key, value)| key.name == name && value.truth() != Some(false))
+        {
             let said = Diagnostic::warning("no-effect", key.span, format!("`{name}` has no effect here"));
-            builder.say(file, said.help("metrics are counted per rule, so that their number stays bounded; it can stay or go"));
+            builder.say(
+                file,
+                said.help(
+                    "metrics are counted per rule, so that their number stays bounded; it can stay or go",
+                ),
+            );
         }
     }
 }
@@ -124,7 +137,13 @@ fn rule(builder: &mut Builder<'_>, file: usize, (node, limit): (&Node, &Node), p
         cost: Cost::Fixed(1),
         class: Class::default(),
         mode: if truth(node, "shadow_mode") { Mode::Shadow } else { Mode::Enforce },
-        action: if unlimited { Action::Unlimited } else if amount == 0 { Action::Block } else { Action::Reject },
+        action: if unlimited {
+            Action::Unlimited
+        } else if amount == 0 {
+            Action::Block
+        } else {
+            Action::Reject
+        },
         refusal: Refusal { status: (amount == 0).then_some(429), ..Refusal::default() },
         group: None,
         rank: 0,
@@ -149,8 +168,13 @@ fn unit(builder: &mut Builder<'_>, file: usize, limit: &Node) -> Option<Duration
     let lower = written.to_lowercase();
     let found = UNITS.iter().find(|(name, _)| *name == lower);
     if found.is_none() {
-        let message = if written.is_empty() { "the limit has no `unit`".to_owned() } else { format!("`{written}` is no unit") };
-        let said = Diagnostic::error("rate-limit", at, message).did_you_mean(&written, UNITS.iter().map(|(name, _)| *name));
+        let message = if written.is_empty() {
+            "the limit has no `unit`".to_owned()
+        } else {
+            format!("`{written}` is no unit")
+        };
+        let said = Diagnostic::error("rate-limit", at, message)
+            .did_you_mean(&written, UNITS.iter().map(|(name, _)| *name));
         builder.say(file, said.help("write second, minute, hour, day, week, month or year"));
     }
     found.map(|(_, seconds)| Duration::from_secs(*seconds))

@@ -1,0 +1,166 @@
+//! One question: may this request pass?
+
+use std::time::Duration;
+
+/// The most attributes of a check.
+pub const MAX_ATTRIBUTES: usize = 128;
+/// The most descriptors of a check.
+pub const MAX_DESCRIPTORS: usize = 32;
+/// The most entries of a descriptor.
+pub const MAX_ENTRIES: usize = 32;
+/// The longest name of a domain, an attribute or an entry, and the longest idempotency key, in bytes.
+pub const MAX_NAME_BYTES: usize = 256;
+/// The longest value of an attribute or an entry, in bytes.
+pub const MAX_VALUE_BYTES: usize = 2048;
+/// The most units that one check may ask for.
+pub const MAX_COST: u64 = 1_000_000_000_000;
+
+/// A question as a door understood it.
+#[derive(Clone, Copy)]
+pub struct Check<'a> {
+    /// The domain whose rules apply.
+    pub domain: &'a str,
+    /// Facts of the request: names and values.
+    pub attributes: &'a [(&'a str, &'a str)],
+    /// Envoy's descriptors; their entries are facts of the request as well.
+    pub descriptors: &'a [Descriptor<'a>],
+    /// How many times the cost of one request it takes: 1 for most, 0 to charge nothing.
+    pub cost: u64,
+    /// A name under which the same check is charged once, however often it is delivered.
+    pub idempotency_key: Option<&'a str>,
+}
+
+/// Envoy's ordered list of keys and values.
+#[derive(Clone, Copy)]
+pub struct Descriptor<'a> {
+    /// The keys and values, in order.
+    pub entries: &'a [(&'a str, &'a str)],
+    /// A limit in place of the one that the rules have for it.
+    pub limit: Option<Override>,
+    /// Its own cost, in place of the check's.
+    pub cost: Option<u64>,
+}
+
+/// A limit that came with a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Override {
+    /// How many per window.
+    pub amount: u64,
+    /// The window.
+    pub per: Duration,
+}
+
+/// A check that cannot be asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Malformed {
+    /// No domain.
+    #[error("the domain is empty; name the domain whose rules apply")]
+    NoDomain,
+    /// Too many of something.
+    #[error("the check has {count} {what} and the most is {most}")]
+    TooMany {
+        /// What there are too many of.
+        what: &'static str,
+        /// How many there are.
+        count: usize,
+        /// The most.
+        most: usize,
+    },
+    /// A name or value that is too long.
+    #[error("a {what} has {bytes} bytes and the most is {most}")]
+    TooLong {
+        /// What is too long.
+        what: &'static str,
+        /// How long it is.
+        bytes: usize,
+        /// The most.
+        most: usize,
+    },
+    /// A cost beyond all bounds.
+    #[error("a cost of {cost} is more than {MAX_COST}")]
+    Cost {
+        /// The cost.
+        cost: u64,
+    },
+    /// A derived attribute that the caller claims to be another.
+    #[error("the attribute `{attribute}` contradicts what follows from `{from}`; leave it out")]
+    Contradiction {
+        /// The attribute.
+        attribute: String,
+        /// What it is derived from.
+        from: String,
+    },
+    /// So many limits, or limits so odd, that no plan can be made.
+    #[error("{0}")]
+    Plan(#[from] tidegate_core::PlanError),
+    /// The same idempotency key came with other charges.
+    #[error("the idempotency key was used for a check with other charges; use a new key for each request")]
+    IdempotencyConflict,
+    /// An override that is no limit.
+    #[error("the limit of a descriptor cannot be used: {0}")]
+    Override(String),
+}
+
+impl<'a> Check<'a> {
+    /// A check of a domain at the cost of one request, without any facts.
+    pub const fn new(domain: &'a str) -> Self {
+        Self { domain, attributes: &[], descriptors: &[], cost: 1, idempotency_key: None }
+    }
+
+    /// Whether it keeps to all bounds.
+    pub fn validate(&self) -> Result<(), Malformed> {
+        if self.domain.is_empty() {
+            return Err(Malformed::NoDomain);
+        }
+        short("domain", self.domain, MAX_NAME_BYTES)?;
+        short("idempotency key", self.idempotency_key.unwrap_or_default(), MAX_NAME_BYTES)?;
+        few("attributes", self.attributes.len(), MAX_ATTRIBUTES)?;
+        few("descriptors", self.descriptors.len(), MAX_DESCRIPTORS)?;
+        affordable(self.cost)?;
+        pairs(self.attributes)?;
+        self.descriptors.iter().try_for_each(|descriptor| {
+            few("entries", descriptor.entries.len(), MAX_ENTRIES)?;
+            affordable(descriptor.cost.unwrap_or(0))?;
+            pairs(descriptor.entries)
+        })
+    }
+}
+
+/// Values may be secret: a check shows its names only.
+impl std::fmt::Debug for Check<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<&str> = self.attributes.iter().map(|(name, _)| *name).collect();
+        f.debug_struct("Check")
+            .field("domain", &self.domain)
+            .field("attributes", &names)
+            .field("descriptors", &self.descriptors)
+            .field("cost", &self.cost)
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Descriptor<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.entries.iter().map(|(key, _)| key)).finish()
+    }
+}
+
+fn pairs(pairs: &[(&str, &str)]) -> Result<(), Malformed> {
+    pairs.iter().try_for_each(|(name, value)| {
+        short("name", name, MAX_NAME_BYTES)?;
+        short("value", value, MAX_VALUE_BYTES)
+    })
+}
+
+fn short(what: &'static str, text: &str, most: usize) -> Result<(), Malformed> {
+    if text.len() > most { Err(Malformed::TooLong { what, bytes: text.len(), most }) } else { Ok(()) }
+}
+
+fn few(what: &'static str, count: usize, most: usize) -> Result<(), Malformed> {
+    if count > most { Err(Malformed::TooMany { what, count, most }) } else { Ok(()) }
+}
+
+fn affordable(cost: u64) -> Result<(), Malformed> {
+    if cost > MAX_COST { Err(Malformed::Cost { cost }) } else { Ok(()) }
+}

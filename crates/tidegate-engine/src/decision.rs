@@ -1,0 +1,351 @@
+//! Our word to the caller, and how it came about.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use tidegate_core::{Limit, Retry, Ticket, Timestamp, Verdict};
+use tidegate_rules::Domain;
+use tidegate_rules::rule::{Action, Counted, Mode, Rule, RuleLimit};
+
+/// What the caller may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// Go on.
+    Allow,
+    /// Not now, or not at all.
+    Deny,
+    /// Go on after a while.
+    Delay,
+    /// Go on, but do less.
+    Degrade,
+    /// Prove first that you are worth it.
+    Challenge,
+    /// Not now: there is too much to do.
+    Shed,
+}
+
+/// How exact a decision is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Consistency {
+    /// By the one true count.
+    Exact,
+    /// By this region's.
+    Regional,
+    /// By this node's.
+    Local,
+    /// By no count at all.
+    Open,
+}
+
+/// What was decided, with every limit that had a word in it.
+#[derive(Clone)]
+pub struct Decision {
+    /// What the caller may do.
+    pub outcome: Outcome,
+    /// Its name: for logs, and to give back what it holds.
+    pub id: Ticket,
+    /// When it was made.
+    pub at: Timestamp,
+    /// How exact it is.
+    pub state: Consistency,
+    /// The version of the rules.
+    pub version: u64,
+    /// How long to wait before going on, if the outcome is to delay.
+    pub delay_us: u64,
+    /// Whether it is the answer to an earlier delivery of the same check.
+    pub replayed: bool,
+    /// Whether it holds slots that should be given back.
+    pub holds: bool,
+    pub(crate) domain: Option<Arc<Domain>>,
+    pub(crate) judged: SmallVec<[Judged; 4]>,
+    pub(crate) deciding: Option<Deciding>,
+    /// Rules in the shadow that would have decided by themselves.
+    pub(crate) shadow_alone: SmallVec<[u32; 2]>,
+}
+
+/// What decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Deciding {
+    /// One of the limits.
+    Limit(u16),
+    /// A rule by itself: it blocks, or it lets everything pass.
+    Rule(u32),
+    /// Nobody could: the store gave no answer, or something broke.
+    Nobody(Trouble),
+}
+
+/// Why nobody could decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// The store did not answer.
+    Store,
+    /// A station panicked.
+    Panic,
+    /// Too many checks at once.
+    Overload,
+}
+
+/// A limit's part in a decision.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Judged {
+    pub(crate) at: LimitAt,
+    /// As it was applied: with its calendar's bounds, if it has any.
+    pub(crate) limit: Limit,
+    pub(crate) verdict: Verdict,
+    pub(crate) descriptor: Option<u16>,
+    pub(crate) cost: u64,
+    /// Whether the rule's gate was or now is closed, and for how long.
+    pub(crate) blocked_us: u64,
+    pub(crate) enforced: bool,
+    pub(crate) paid: bool,
+}
+
+/// Where a limit stands in its domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LimitAt {
+    pub(crate) rule: u32,
+    pub(crate) tier: Tier,
+    pub(crate) limit: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tier {
+    Own,
+    Named(u16),
+    /// The limit came with the descriptor; there is no rule.
+    Override,
+}
+
+/// A limit and what it said.
+#[derive(Clone, Copy, Debug)]
+pub struct LimitView<'d> {
+    /// The rule; `None` for a limit that came with a descriptor.
+    pub rule: Option<&'d Rule>,
+    /// The limit in its rule; `None` for a limit that came with a descriptor.
+    pub rule_limit: Option<&'d RuleLimit>,
+    /// The numbers as they were applied.
+    pub limit: &'d Limit,
+    /// What the store said.
+    pub verdict: &'d Verdict,
+    /// The descriptor of the check that it belongs to, if that has any.
+    pub descriptor: Option<usize>,
+    /// Units asked for.
+    pub cost: u64,
+    /// How long the rule refuses everything because it was exceeded; 0 if it does not.
+    pub blocked_us: u64,
+    /// Whether its word counts, or it is only reported.
+    pub enforced: bool,
+    /// Whether it was charged.
+    pub paid: bool,
+}
+
+/// A rule's name and what is said about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RuleRef<'d> {
+    /// Its name.
+    pub name: &'d str,
+    /// What it counts by first.
+    pub dimension: &'d str,
+}
+
+impl Decision {
+    /// Whether the request may go on, now or after a while.
+    pub fn allowed(&self) -> bool {
+        !matches!(self.outcome, Outcome::Deny | Outcome::Challenge | Outcome::Shed)
+    }
+
+    /// The domain, if the rules have it.
+    pub fn domain(&self) -> Option<&Domain> {
+        self.domain.as_deref()
+    }
+
+    /// Every limit that had a word in it, in the order of the rules, enforcing ones first.
+    pub fn limits(&self) -> impl ExactSizeIterator<Item = LimitView<'_>> {
+        self.judged.iter().map(|judged| self.view(judged))
+    }
+
+    /// The limit that decided: of several refusals the one with the longest wait, of several admissions the one with the
+    /// least left.
+    pub fn deciding_limit(&self) -> Option<LimitView<'_>> {
+        match self.deciding? {
+            Deciding::Limit(index) => self.judged.get(usize::from(index)).map(|judged| self.view(judged)),
+            _ => None,
+        }
+    }
+
+    /// The rule that decided, by one of its limits or by itself.
+    pub fn deciding_rule(&self) -> Option<&Rule> {
+        match self.deciding? {
+            Deciding::Limit(_) => self.deciding_limit()?.rule,
+            Deciding::Rule(rule) => self.rule(rule),
+            Deciding::Nobody(_) => None,
+        }
+    }
+
+    /// The rules that refuse, each once.
+    pub fn denied_by(&self) -> impl Iterator<Item = RuleRef<'_>> {
+        let alone = match self.deciding {
+            Some(Deciding::Rule(rule)) if self.outcome == Outcome::Deny => self.rule(rule),
+            _ => None,
+        };
+        let mut last = None;
+        let limits = self.limits().filter(|view| view.refuses());
+        let limits = limits
+            .map(|view| view.rule.map_or(RuleRef { name: "override", dimension: "descriptor" }, rule_ref));
+        alone.map(rule_ref).into_iter().chain(limits).filter(move |rule| last.replace(*rule) != Some(*rule))
+    }
+
+    /// Why, as a code: `ok`, `endpoint-rate`, `tenant-quota`, `user-concurrency`, `blocked`, `bypassed`, `undecided`, …
+    pub fn reason(&self) -> String {
+        match (self.deciding, self.deciding_limit()) {
+            (_, Some(view)) if view.blocked_us > 0 && !self.allowed() => "blocked".to_owned(),
+            (_, Some(view)) if self.outcome != Outcome::Allow => match view.rule {
+                Some(rule) => rule.reason(view.rule_limit),
+                None => "descriptor-rate".to_owned(),
+            },
+            (Some(Deciding::Rule(_)), _) if self.outcome == Outcome::Deny => "blocked".to_owned(),
+            (Some(Deciding::Rule(_)), _) => "bypassed".to_owned(),
+            (Some(Deciding::Nobody(Trouble::Overload)), _) => "overload".to_owned(),
+            (Some(Deciding::Nobody(_)), _) => "undecided".to_owned(),
+            _ if self.domain.is_none() => "no-such-domain".to_owned(),
+            _ => "ok".to_owned(),
+        }
+    }
+
+    /// The status of a refusal: what the rule says, 429 for a limit, 403 for what is blocked, 503 if nobody could decide.
+    pub fn status(&self) -> u16 {
+        match (self.outcome, self.deciding) {
+            (Outcome::Shed, _) | (Outcome::Deny, Some(Deciding::Nobody(_))) => 503,
+            (Outcome::Deny | Outcome::Challenge, deciding) => {
+                let default = if matches!(deciding, Some(Deciding::Rule(_))) { 403 } else { 429 };
+                self.deciding_rule().and_then(|rule| rule.refusal.status).unwrap_or(default)
+            }
+            _ => 200,
+        }
+    }
+
+    /// How long a refused caller should wait; `None` if it was not refused or waiting does not help.
+    pub fn retry_after_us(&self) -> Option<u64> {
+        if self.allowed() {
+            return None;
+        }
+        match self.deciding? {
+            Deciding::Limit(_) => self.deciding_limit()?.retry_after_us(),
+            Deciding::Rule(_) => None,
+            Deciding::Nobody(_) => Some(1_000_000),
+        }
+    }
+
+    fn rule(&self, rule: u32) -> Option<&Rule> {
+        self.domain.as_ref()?.rules.get(rule as usize)
+    }
+
+    fn view<'d>(&'d self, judged: &'d Judged) -> LimitView<'d> {
+        let rule = if judged.at.tier == Tier::Override { None } else { self.rule(judged.at.rule) };
+        let limits = rule.map(|rule| match judged.at.tier {
+            Tier::Named(tier) => {
+                rule.limits.tiers.get(usize::from(tier)).map_or(&rule.limits.own, |(_, limits)| limits)
+            }
+            _ => &rule.limits.own,
+        });
+        LimitView {
+            rule,
+            rule_limit: limits.and_then(|limits| limits.get(usize::from(judged.at.limit))),
+            limit: &judged.limit,
+            verdict: &judged.verdict,
+            descriptor: judged.descriptor.map(usize::from),
+            cost: judged.cost,
+            blocked_us: judged.blocked_us,
+            enforced: judged.enforced,
+            paid: judged.paid,
+        }
+    }
+}
+
+fn rule_ref(rule: &Rule) -> RuleRef<'_> {
+    RuleRef { name: &rule.name, dimension: &rule.dimension }
+}
+
+impl<'d> LimitView<'d> {
+    /// The rule's name.
+    pub fn rule_name(&self) -> &'d str {
+        self.rule.map_or("override", |rule| &rule.name)
+    }
+
+    /// The limit's name in headers and answers.
+    pub fn policy(&self) -> &'d str {
+        self.rule_limit.map_or("override", |limit| &limit.policy)
+    }
+
+    /// What it counts.
+    pub fn counted(&self) -> Counted {
+        self.rule_limit.map(|limit| limit.counted).unwrap_or_default()
+    }
+
+    /// Enforced or in the shadow.
+    pub fn mode(&self) -> Mode {
+        self.rule.map(|rule| rule.mode).unwrap_or_default()
+    }
+
+    /// What happens past it.
+    pub fn action(&self) -> Action {
+        self.rule.map(|rule| rule.action).unwrap_or_default()
+    }
+
+    /// Whether it lets the request pass: its verdict, and that its rule is not closed.
+    pub fn allows(&self) -> bool {
+        self.verdict.allowed() && self.blocked_us == 0
+    }
+
+    /// Whether it refuses the request.
+    pub fn refuses(&self) -> bool {
+        self.enforced && !self.allows()
+    }
+
+    /// How long a refused caller should wait.
+    pub fn retry_after_us(&self) -> Option<u64> {
+        let waits = self.verdict.retry_after_us();
+        match self.verdict.outcome {
+            tidegate_core::Outcome::Refused(Retry::Never) => None,
+            _ if self.blocked_us > 0 => Some(self.blocked_us.max(waits.unwrap_or(0))),
+            _ => waits,
+        }
+    }
+}
+
+impl Outcome {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Deny => "deny",
+            Self::Delay => "delay",
+            Self::Degrade => "degrade",
+            Self::Challenge => "challenge",
+            Self::Shed => "shed",
+        }
+    }
+}
+
+impl Consistency {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Regional => "regional",
+            Self::Local => "local",
+            Self::Open => "open",
+        }
+    }
+}
+
+/// Names and outcomes; of keys it knows nothing.
+impl std::fmt::Debug for Decision {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Decision")
+            .field("outcome", &self.outcome)
+            .field("reason", &self.reason())
+            .field("limits", &self.limits().map(|view| (view.policy(), view.verdict)).collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,294 @@
+//! The stations in their order.
+
+use std::future::Future;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
+
+use arc_swap::{ArcSwap, Guard};
+use tidegate_core::{Plan, Ticket, Timestamp};
+use tidegate_rules::{Domain, Snapshot};
+use tidegate_store::{Answer, Hold, Settlement, Store, StoreError};
+
+use crate::check::{Check, Malformed};
+use crate::contain::{Panicked, contain, contained};
+use crate::decision::{Decision, Outcome, Trouble};
+use crate::held::{Held, HeldPlans};
+use crate::observe::{Observed, SnapshotCounts};
+use crate::resolve::Resolved;
+use crate::settle::Word;
+use crate::{matching, resolve, settle};
+
+/// Decides checks by the rules that are installed.
+#[derive(Debug)]
+pub struct Engine<S> {
+    store: S,
+    loaded: ArcSwap<Loaded>,
+    observed: Observed,
+    held: HeldPlans,
+    /// Tells the tickets of this process from those of all others.
+    boot: u64,
+    tickets: AtomicU64,
+}
+
+/// The rules in force, and where their decisions are counted.
+#[derive(Debug, Default)]
+struct Loaded {
+    snapshot: Arc<Snapshot>,
+    counts: SnapshotCounts,
+}
+
+/// What came of giving something back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// It was done.
+    Done,
+    /// There is nothing under that id: settled before, ended, or never there.
+    Gone,
+    /// The store could not do it.
+    Failed(String),
+}
+
+impl<S: Store> Engine<S> {
+    /// An engine without rules: everything passes.
+    pub fn new(store: S) -> Self {
+        Self {
+            store,
+            loaded: ArcSwap::default(),
+            observed: Observed::default(),
+            held: HeldPlans::default(),
+            boot: RandomState::new().hash_one("boot"),
+            tickets: AtomicU64::new(0),
+        }
+    }
+
+    /// Puts rules in force. Every check sees the old ones or the new ones, whole.
+    pub fn install(&self, snapshot: Snapshot) {
+        let counts = self.observed.counts_of(&snapshot);
+        self.loaded.store(Arc::new(Loaded { snapshot: Arc::new(snapshot), counts }));
+    }
+
+    /// The rules in force.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.loaded.load().snapshot)
+    }
+
+    /// What was counted.
+    pub fn observed(&self) -> &Observed {
+        &self.observed
+    }
+
+    /// The store.
+    pub fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// How many decisions hold slots or reservations.
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    /// May this request pass?
+    pub async fn check(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
+        let way = self.enter(check)?;
+        let resolved = self.resolve(&way, check, now)?;
+        let word = ask(&resolved, |plan| self.store.decide(plan, now)).await;
+        let decision = self.settle(&way, &resolved, word, now)?;
+        self.keep(&decision, check, resolved, now);
+        Ok(self.observe(&way, decision))
+    }
+
+    /// Would it pass? Nothing is charged.
+    pub async fn peek(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
+        let way = self.enter(check)?;
+        let resolved = self.resolve(&way, check, now)?;
+        let word = ask(&resolved, |plan| self.store.read(plan, now)).await;
+        Ok(Decision { holds: false, ..self.settle(&way, &resolved, word, now)? })
+    }
+
+    /// May it pass, at a cost that is settled later under the decision's id?
+    pub async fn reserve(
+        &self,
+        check: &Check<'_>,
+        hold: Hold,
+        now: Timestamp,
+    ) -> Result<Decision, Malformed> {
+        let way = self.enter(check)?;
+        let resolved = self.resolve(&way, check, now)?;
+        let word = ask(&resolved, |plan| self.store.reserve(plan, hold, now)).await;
+        let decision = self.settle(&way, &resolved, word, now)?;
+        if decision.allowed() && !resolved.plan.is_empty() {
+            let held = Held { plan: resolved.plan, times: check.cost, until: now.plus_us(hold.term_us) };
+            self.remember(decision.id, held, now);
+        }
+        Ok(self.observe(&way, decision))
+    }
+
+    /// Settles a reservation at what it really cost, as many times the cost of one request.
+    pub async fn commit(&self, id: Ticket, cost: u64, now: Timestamp) -> Settled {
+        let Some(held) = self.held.take(id) else { return Settled::Gone };
+        let costs = held.costs(cost);
+        settled(contained(self.store.commit(id, &costs, now)).await)
+    }
+
+    /// Settles a reservation at nothing.
+    pub async fn cancel(&self, id: Ticket, now: Timestamp) -> Settled {
+        if self.held.take(id).is_none() {
+            return Settled::Gone;
+        }
+        settled(contained(self.store.cancel(id, now)).await)
+    }
+
+    /// Gives back the slots that a decision holds.
+    pub async fn release(&self, id: Ticket, now: Timestamp) -> Settled {
+        let Some(held) = self.held.take(id) else { return Settled::Gone };
+        match contained(self.store.release(&held.plan, now)).await {
+            Ok(Ok(0)) => Settled::Gone,
+            Ok(Ok(_)) => Settled::Done,
+            Ok(Err(error)) => Settled::Failed(error.to_string()),
+            Err(Panicked) => Settled::Failed(Panicked.to_string()),
+        }
+    }
+
+    /// Lets the slots that a decision holds last another term; when they end now, or `None` if they have ended.
+    pub async fn renew(&self, id: Ticket, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+        let Some(held) = self.held.get(id) else { return Ok(None) };
+        let until = self.store.renew(&held.plan, now).await?;
+        match until {
+            Some(until) => self.held.renew(id, until),
+            None => drop(self.held.take(id)),
+        }
+        Ok(until)
+    }
+
+    /// Gives back what such a check is charged, as far as it still counts; what is left then.
+    pub async fn refund(
+        &self,
+        check: &Check<'_>,
+        charged_at: Timestamp,
+        now: Timestamp,
+    ) -> Result<Decision, Malformed> {
+        let way = self.enter(check)?;
+        let resolved = self.resolve(&way, check, now)?;
+        let word = ask(&resolved, |plan| async move {
+            self.store.refund(plan, charged_at, now).await?;
+            self.store.read(plan, now).await
+        });
+        let word = word.await;
+        Ok(Decision { outcome: Outcome::Allow, holds: false, ..self.settle(&way, &resolved, word, now)? })
+    }
+
+    /// Forgets the counters that such a check is charged to; how many there were.
+    pub async fn reset(
+        &self,
+        check: &Check<'_>,
+        now: Timestamp,
+    ) -> Result<Result<usize, StoreError>, Malformed> {
+        let way = self.enter(check)?;
+        let resolved = self.resolve(&way, check, now)?;
+        Ok(self.store.reset(&resolved.plan, now).await)
+    }
+
+    /// A decision for a check that there is no time for: by the strictest class of its domain.
+    pub fn overloaded(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
+        let way = self.enter(check)?;
+        let resolved = Resolved { trouble: Some(Trouble::Overload), ..Resolved::default() };
+        let decision = self.settle(&way, &resolved, Word::NotAsked, now)?;
+        Ok(self.observe(&way, decision))
+    }
+
+    fn enter(&self, check: &Check<'_>) -> Result<Way, Malformed> {
+        check.validate().inspect_err(|_| self.observed.malformed())?;
+        let loaded = self.loaded.load();
+        let domain = loaded.snapshot.domain(check.domain).map(Arc::clone);
+        Ok(Way { loaded, domain, started: Instant::now() })
+    }
+
+    /// Match and resolve.
+    fn resolve(&self, way: &Way, check: &Check<'_>, now: Timestamp) -> Result<Resolved, Malformed> {
+        let Some(domain) = way.domain.as_deref() else { return Ok(Resolved::default()) };
+        let stations = contain(|| {
+            let matches = matching::find(check, domain)?;
+            resolve::plan(check, domain, &matches, (now, self.ticket()))
+        });
+        match stations {
+            Ok(resolved) => resolved.inspect_err(|_| self.observed.malformed()),
+            Err(Panicked) => Ok(Resolved { trouble: Some(Trouble::Panic), ..Resolved::default() }),
+        }
+    }
+
+    fn settle(
+        &self,
+        way: &Way,
+        resolved: &Resolved,
+        word: Word,
+        now: Timestamp,
+    ) -> Result<Decision, Malformed> {
+        if resolved.trouble == Some(Trouble::Panic) || matches!(word, Word::Panicked) {
+            self.observed.panicked();
+        }
+        let settled = contain(|| settle::settle(way.domain.clone(), resolved, word, now));
+        let mut decision = settled.unwrap_or_else(|Panicked| {
+            self.observed.panicked();
+            Ok(settle::broken(way.domain.clone(), Trouble::Panic, now))
+        })?;
+        decision.version = way.loaded.snapshot.version();
+        Ok(decision)
+    }
+
+    /// Remembers what an admitted check holds, until it is given back or ends.
+    fn keep(&self, decision: &Decision, check: &Check<'_>, resolved: Resolved, now: Timestamp) {
+        if decision.holds && !decision.replayed {
+            let terms = resolved.plan.charges().filter_map(|charge| charge.limit.term_us());
+            let until = now.plus_us(terms.max().unwrap_or(0));
+            self.remember(decision.id, Held { plan: resolved.plan, times: check.cost, until }, now);
+        }
+    }
+
+    fn remember(&self, id: Ticket, held: Held, now: Timestamp) {
+        if !self.held.keep(id, held, now) {
+            self.observed.not_kept();
+        }
+    }
+
+    fn observe(&self, way: &Way, decision: Decision) -> Decision {
+        self.observed.decision(&decision, &way.loaded.counts, way.started.elapsed());
+        decision
+    }
+
+    fn ticket(&self) -> Ticket {
+        Ticket(u128::from(self.boot) << 64 | u128::from(self.tickets.fetch_add(1, Relaxed)))
+    }
+}
+
+/// What a check takes along: the rules that it sees from start to end.
+struct Way {
+    loaded: Guard<Arc<Loaded>>,
+    domain: Option<Arc<Domain>>,
+    started: Instant,
+}
+
+/// Asks the store, unless there is nothing to ask.
+async fn ask<'p, F>(resolved: &'p Resolved, question: impl FnOnce(&'p Plan) -> F) -> Word
+where
+    F: Future<Output = Result<Answer, StoreError>>,
+{
+    if resolved.plan.is_empty() {
+        return Word::NotAsked;
+    }
+    match contained(question(&resolved.plan)).await {
+        Ok(Ok(answer)) => Word::Answer(answer),
+        Ok(Err(error)) => Word::Failed(error),
+        Err(Panicked) => Word::Panicked,
+    }
+}
+
+fn settled(came: Result<Result<Settlement, StoreError>, Panicked>) -> Settled {
+    match came {
+        Ok(Ok(Settlement::Settled(_))) => Settled::Done,
+        Ok(Ok(Settlement::Gone)) => Settled::Gone,
+        Ok(Err(error)) => Settled::Failed(error.to_string()),
+        Err(Panicked) => Settled::Failed(Panicked.to_string()),
+    }
+}

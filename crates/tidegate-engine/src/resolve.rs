@@ -1,0 +1,229 @@
+//! What matches are charged: takes matches and the time, gives a plan; knows tiers, calendars and schedules, but no store
+//! and no protocol.
+
+mod chosen;
+mod keys;
+
+use std::time::Duration;
+
+use smallvec::SmallVec;
+use tidegate_core::{Idempotency, Key, Limit, Pay, Plan, PlanError, Ticket, Timestamp, Window};
+use tidegate_rules::Domain;
+use tidegate_rules::condition::Facts;
+use tidegate_rules::rule::{Action, Cost, Mode, Rule};
+
+use crate::check::{Check, Malformed, Override};
+use crate::decision::{LimitAt, Tier, Trouble};
+use crate::matching::Matches;
+
+use chosen::{Chosen, Source};
+use keys::Counter;
+
+/// How long an idempotency key is remembered.
+const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What a check is charged, and for what.
+#[derive(Debug, Default)]
+pub struct Resolved {
+    /// What the store is asked.
+    pub plan: Plan,
+    /// What each charge of the plan stands for.
+    pub(crate) parts: SmallVec<[Part; 4]>,
+    /// A rule that decides by itself, so that nothing is asked.
+    pub(crate) alone: Option<u32>,
+    /// Rules that would have decided by themselves, were they not in the shadow.
+    pub(crate) shadow_alone: SmallVec<[u32; 2]>,
+    /// Why there is no plan although there should be one.
+    pub(crate) trouble: Option<Trouble>,
+}
+
+/// What a charge stands for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    pub(crate) at: LimitAt,
+    pub(crate) descriptor: Option<u16>,
+    /// Whether its word counts.
+    pub(crate) enforced: bool,
+    /// Whether it is the gate of the limits before it.
+    pub(crate) is_gate: bool,
+}
+
+/// Makes the plan of what a check matches.
+pub fn plan<'v>(
+    check: &Check<'v>,
+    domain: &'v Domain,
+    matches: &Matches<'v>,
+    (now, ticket): (Timestamp, Ticket),
+) -> Result<Resolved, Malformed> {
+    let chosen = chosen::choose(check, domain, matches, now);
+    let mut resolved = Resolved {
+        plan: Plan::new(),
+        parts: SmallVec::new(),
+        alone: chosen::alone(domain, &chosen, Mode::Enforce).next(),
+        shadow_alone: chosen::alone(domain, &chosen, Mode::Shadow).collect(),
+        trouble: None,
+    };
+    resolved.plan.set_ticket(ticket);
+    if resolved.alone.is_some() {
+        return Ok(resolved);
+    }
+    let mut writer = Writer { check, domain, matches, now, resolved: &mut resolved };
+    for one in chosen.iter().filter(|one| one.decides) {
+        writer.charge(one)?;
+    }
+    for one in chosen.iter().filter(|one| !one.decides) {
+        writer.resolved.plan.next_group();
+        writer.charge(one)?;
+    }
+    writer.idempotency()?;
+    Ok(resolved)
+}
+
+struct Writer<'a, 'v> {
+    check: &'a Check<'v>,
+    domain: &'v Domain,
+    matches: &'a Matches<'v>,
+    now: Timestamp,
+    resolved: &'a mut Resolved,
+}
+
+impl<'a, 'v> Writer<'a, 'v> {
+    fn charge(&mut self, chosen: &Chosen) -> Result<(), Malformed> {
+        let Some(rule) = chosen.rule.and_then(|rule| self.domain.rules.get(rule as usize)) else {
+            return self.bring_along(chosen);
+        };
+        let Some(facts) = self.facts(chosen) else { return Ok(()) };
+        let Some(counter) = keys::counter(self.check, self.domain, rule, (chosen, facts)) else {
+            return Ok(());
+        };
+        let tier = rule.limits.tier_by.and_then(|attribute| facts.get(attribute));
+        let (tier, limits) = tier_of(rule, tier);
+        let cost = self.cost(chosen, rule, facts);
+        let mut charged = 0_u8;
+        for (place, limit) in (0_u16..).zip(limits) {
+            let at = LimitAt { rule: chosen.rule.unwrap_or(0), tier, limit: place };
+            let limit_now = limit.at(self.now);
+            let pay = pay(rule, chosen, &limit_now);
+            if self.push(&counter, &limit.identity, (limit_now, cost, pay), (chosen, at, false))? {
+                charged += 1;
+            }
+        }
+        match rule.block_for {
+            Some(gate) if charged > 0 && chosen.enforced => {
+                let at = LimitAt { rule: chosen.rule.unwrap_or(0), tier, limit: 0 };
+                let pay = Pay::IfRefused { of: charged };
+                self.push(&counter, "block", (gate, cost.min(1), pay), (chosen, at, true)).map(|_| ())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A limit that came with its descriptor.
+    fn bring_along(&mut self, chosen: &Chosen) -> Result<(), Malformed> {
+        let Source::Tree { descriptor } = chosen.source else { return Ok(()) };
+        let Some(asked) = self.check.descriptors.get(usize::from(descriptor)) else { return Ok(()) };
+        let Some(Override { amount, per }) = asked.limit else { return Ok(()) };
+        let limit = Limit::fixed_window(amount, Window::Aligned(per))
+            .map_err(|error| Malformed::Override(error.to_string()))?;
+        let counter = keys::of_entries(self.domain, asked.entries, &[]);
+        let identity = format!("fixed_window/{}", tidegate_rules::notation::show(per));
+        let cost = asked.cost.unwrap_or(self.check.cost);
+        let at = LimitAt { rule: 0, tier: Tier::Override, limit: 0 };
+        self.push(&counter, &identity, (limit, cost, Pay::IfAdmitted), (chosen, at, false)).map(|_| ())
+    }
+
+    /// Adds a charge; `false` if another view of the request has added it already.
+    fn push(
+        &mut self,
+        counter: &Counter<'_>,
+        identity: &str,
+        (limit, cost, pay): (Limit, u64, Pay),
+        (chosen, at, is_gate): (&Chosen, LimitAt, bool),
+    ) -> Result<bool, Malformed> {
+        let Resolved { plan, parts, .. } = &mut *self.resolved;
+        if self.matches.views.len() > 1 && matches!(chosen.source, Source::View { .. }) {
+            let key = counter.with(identity, |key| key.encode()).map_err(PlanError::from)?;
+            if plan.charges().any(|charge| charge.key == key.as_ref()) {
+                return Ok(false);
+            }
+        }
+        counter.with(identity, |key| plan.charge_when(key, limit, cost, pay))?;
+        parts.push(Part { at, descriptor: chosen.descriptor, enforced: chosen.decides, is_gate });
+        Ok(true)
+    }
+
+    fn facts(&self, chosen: &Chosen) -> Option<&'a Facts<'v>> {
+        let view = match chosen.source {
+            Source::View { view } => usize::from(view),
+            Source::Tree { .. } => 0,
+        };
+        self.matches.views.get(view).map(|view| &view.facts)
+    }
+
+    /// The rule's cost as many times as the check asks for.
+    fn cost(&self, chosen: &Chosen, rule: &Rule, facts: &Facts<'_>) -> u64 {
+        let own = match chosen.source {
+            Source::Tree { descriptor } => {
+                self.check.descriptors.get(usize::from(descriptor)).and_then(|one| one.cost)
+            }
+            Source::View { .. } => None,
+        };
+        let times = own.unwrap_or(self.check.cost);
+        times.saturating_mul(rule_cost(&rule.cost, facts))
+    }
+
+    fn idempotency(&mut self) -> Result<(), Malformed> {
+        let Some(name) = self.check.idempotency_key else { return Ok(()) };
+        let tenant = self.domain.tenant.and_then(|tenant| self.matches.views.first()?.facts.get(tenant));
+        let home: SmallVec<[&[u8]; 2]> =
+            [Some(self.domain.name.as_bytes()), tenant.map(str::as_bytes)].into_iter().flatten().collect();
+        let key =
+            Key { home: &home, own: &[b"idempotency", name.as_bytes()] }.encode().map_err(PlanError::from)?;
+        let keep_us = u64::try_from(KEEP.as_micros()).unwrap_or(u64::MAX);
+        self.resolved.plan.set_idempotency(Idempotency { key, keep_us });
+        Ok(())
+    }
+}
+
+/// When a charge pays: as the rule says, and not at all for what is held to it without counting.
+fn pay(rule: &Rule, chosen: &Chosen, limit: &Limit) -> Pay {
+    let holds_slots = limit.term_us().is_some();
+    if !chosen.counted {
+        Pay::Never
+    } else if (rule.count_refused || !chosen.enforced) && !holds_slots {
+        Pay::Always
+    } else {
+        Pay::IfAdmitted
+    }
+}
+
+fn tier_of<'r>(rule: &'r Rule, tier: Option<&str>) -> (Tier, &'r [tidegate_rules::rule::RuleLimit]) {
+    let tiers = &rule.limits.tiers;
+    let place = tier.and_then(|tier| tiers.iter().position(|(name, _)| **name == *tier));
+    match place {
+        Some(place) => (Tier::Named(u16::try_from(place).unwrap_or(u16::MAX)), &tiers[place].1),
+        None => (Tier::Own, &rule.limits.own),
+    }
+}
+
+fn rule_cost(cost: &Cost, facts: &Facts<'_>) -> u64 {
+    match cost {
+        Cost::Fixed(units) => *units,
+        Cost::Attribute { attribute, default, most } => {
+            let said = facts.get(*attribute).and_then(|text| text.trim().parse::<u64>().ok());
+            said.map_or(*default, |units| units.min(*most))
+        }
+        Cost::Methods { attribute, points, default } => {
+            let found =
+                facts.get(*attribute).and_then(|method| points.iter().find(|(name, _)| **name == *method));
+            found.map_or(*default, |(_, points)| *points)
+        }
+    }
+}
+
+/// Whether what happens past the limits of a rule is that the request is refused or held back.
+pub(crate) fn decides(rule: &Rule) -> bool {
+    rule.mode == Mode::Enforce
+        && matches!(rule.action, Action::Reject | Action::Delay)
+        && !rule.tree.as_ref().is_some_and(|tree| tree.quota)
+}

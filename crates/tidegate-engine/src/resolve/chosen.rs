@@ -1,0 +1,130 @@
+//! Which of the matching rules apply: those that are on, in time, first of their group and not replaced.
+
+use smallvec::SmallVec;
+use tidegate_core::Timestamp;
+use tidegate_rules::Domain;
+use tidegate_rules::rule::{Mode, Rule};
+
+use crate::check::Check;
+use crate::matching::{Matches, View};
+
+/// A rule that applies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chosen {
+    /// Which; `None` for a limit that came with a descriptor.
+    pub(super) rule: Option<u32>,
+    pub(super) source: Source,
+    pub(super) descriptor: Option<u16>,
+    /// The request is held to it.
+    pub(super) enforced: bool,
+    /// The request counts.
+    pub(super) counted: bool,
+    /// Its word decides, and is not only reported.
+    pub(super) decides: bool,
+}
+
+/// Where a match comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Source {
+    View { view: u16 },
+    Tree { descriptor: u16 },
+}
+
+/// The rules that apply, in order.
+pub(super) fn choose(
+    check: &Check<'_>,
+    domain: &Domain,
+    matches: &Matches<'_>,
+    now: Timestamp,
+) -> SmallVec<[Chosen; 8]> {
+    let mut chosen: SmallVec<[Chosen; 8]> = SmallVec::new();
+    for (place, view) in (0_u16..).zip(&matches.views) {
+        for number in &view.rules {
+            let rule = &domain.rules[*number as usize];
+            if !in_force(rule, now) {
+                continue;
+            }
+            let (enforced, counted) = match &rule.counts {
+                Some(counts) => (rule.applies.holds(&view.facts), counts.holds(&view.facts)),
+                None => (true, true),
+            };
+            let descriptor = descriptor_of(check, domain, rule, view);
+            let decides = enforced && super::decides(rule);
+            let source = Source::View { view: place };
+            chosen.push(Chosen { rule: Some(*number), source, descriptor, enforced, counted, decides });
+        }
+    }
+    for one in &matches.tree {
+        let rule = one.rule.map(|rule| &domain.rules[rule as usize]);
+        let decides = rule.is_none_or(super::decides);
+        let source = Source::Tree { descriptor: one.descriptor };
+        let descriptor = Some(one.descriptor);
+        chosen.push(Chosen { rule: one.rule, source, descriptor, enforced: true, counted: true, decides });
+    }
+    first_of_groups(domain, &mut chosen);
+    drop_replaced(domain, &mut chosen);
+    chosen
+}
+
+/// The rules in that mode that decide by themselves; the first in rank goes first.
+pub(super) fn alone(domain: &Domain, chosen: &[Chosen], mode: Mode) -> impl Iterator<Item = u32> {
+    let rules = chosen.iter().filter(|one| one.enforced).filter_map(|one| one.rule);
+    let mut found: SmallVec<[u32; 2]> = rules
+        .filter(|rule| {
+            let rule = &domain.rules[*rule as usize];
+            rule.mode == mode && rule.decides_alone()
+        })
+        .collect();
+    found.sort_by_key(|rule| domain.rules[*rule as usize].rank);
+    found.into_iter()
+}
+
+fn in_force(rule: &Rule, now: Timestamp) -> bool {
+    rule.mode != Mode::Off
+        && rule.expires_at.is_none_or(|end| now < end)
+        && rule.schedule.as_ref().is_none_or(|schedule| schedule.holds(now))
+}
+
+/// The descriptor that a rule's verdict is reported with: the first that names what it counts by.
+fn descriptor_of(check: &Check<'_>, domain: &Domain, rule: &Rule, view: &View<'_>) -> Option<u16> {
+    if check.descriptors.is_empty() {
+        return None;
+    }
+    if view.descriptor.is_some() {
+        return view.descriptor;
+    }
+    let by = domain.by(rule);
+    let names = |name: &str| by.iter().any(|by| by == name || (by == "ip" && name == "remote_address"));
+    let found = check
+        .descriptors
+        .iter()
+        .position(|descriptor| descriptor.entries.iter().any(|(name, _)| names(name)));
+    found.map_or(Some(0), |place| u16::try_from(place).ok())
+}
+
+/// Of each group only the rule of the lowest rank stays.
+fn first_of_groups(domain: &Domain, chosen: &mut SmallVec<[Chosen; 8]>) {
+    if domain.groups == 0 {
+        return;
+    }
+    let group = |one: &Chosen| one.rule.and_then(|rule| domain.rules[rule as usize].group);
+    let ranks: SmallVec<[_; 8]> = chosen.iter().filter_map(group).collect();
+    chosen.retain(|one| {
+        group(one)
+            .is_none_or(|own| !ranks.iter().any(|other| other.group == own.group && other.rank < own.rank))
+    });
+}
+
+/// Limits of a tree whose names another one of this check replaces are as if they were not there.
+fn drop_replaced(domain: &Domain, chosen: &mut SmallVec<[Chosen; 8]>) {
+    let tree = |one: &Chosen| one.rule.and_then(|rule| domain.rules[rule as usize].tree.as_deref());
+    let replaced: SmallVec<[Box<str>; 4]> =
+        chosen.iter().filter_map(tree).flat_map(|tree| tree.replaces.iter().cloned()).collect();
+    if replaced.is_empty() {
+        return;
+    }
+    chosen.retain(|one| {
+        let name = tree(one).and_then(|tree| tree.limit_name.as_ref());
+        name.is_none_or(|name| !replaced.contains(name))
+    });
+}
