@@ -14,14 +14,20 @@ use tidegate_core::{Outside, Plan, Ticket, Timestamp, Verdict};
 /// What wraps a store is a store: a layer is a generic type that implements this trait around an inner one.
 pub trait Store: Send + Sync {
     /// Charges every group of the plan that passes: the first if all of its charges pass, and each later one if, in
-    /// addition, the first did. A group that does not pass is charged nowhere.
+    /// addition, the first did. A group that does not pass is charged nowhere, except where a charge says that a refusal
+    /// [pays](tidegate_core::Pay); that is the same step: a gate is closed before anybody else is decided.
+    ///
+    /// Verdicts tell the counters as the answer leaves them. What a refusal charged is asked once more: a charge that was
+    /// refused is told how long it must wait now, and a gate that closed says when it opens. A charge that had room was not
+    /// the reason of the refusal and stays allowed.
     fn decide(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<Answer, StoreError>> + Send;
 
-    /// What each charge of the plan would be told now, with nothing charged: groups are judged by themselves, and
-    /// idempotency keys are not looked up.
+    /// What each charge of the plan would be told now, with nothing charged, however it pays: groups are judged by
+    /// themselves, and idempotency keys are not looked up.
     fn read(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<Answer, StoreError>> + Send;
 
-    /// Decides, and if the plan passes remembers it under its ticket until it is committed, cancelled, or ends.
+    /// Decides, and if the plan passes remembers it under its ticket until it is committed, cancelled, or ends. What it
+    /// holds is what was paid on admission; what a refusal has paid, of the plan or of one of its later groups, stays paid.
     fn reserve(
         &self,
         plan: &Plan,
@@ -30,7 +36,7 @@ pub trait Store: Send + Sync {
     ) -> impl Future<Output = Result<Answer, StoreError>> + Send;
 
     /// Settles a reservation at what it really cost, one number per charge of its plan: less is given back, more is
-    /// charged as a debt past the limit. Slots are given back. Of a window that has passed there is nothing to give back; a
+    /// charged as a debt past the limit. Numbers of charges that it does not hold say nothing. Slots are given back. Of a window that has passed there is nothing to give back; a
     /// calendar window beyond the bounds that its limit came with takes no debt any more.
     fn commit(
         &self,
@@ -49,7 +55,7 @@ pub trait Store: Send + Sync {
     /// Gives back the slots that the plan holds; how many units they were.
     fn release(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<u64, StoreError>> + Send;
 
-    /// Lets the slots that the plan holds last another term. When the first of them now ends; `None` if one of them had
+    /// Lets the slots that the plan holds last another term; charges that never pay hold none. When the first of them now ends; `None` if one of them had
     /// ended before, so that the holder no longer counts everywhere and should stop.
     fn renew(
         &self,
@@ -57,7 +63,8 @@ pub trait Store: Send + Sync {
         now: Timestamp,
     ) -> impl Future<Output = Result<Option<Timestamp>, StoreError>> + Send;
 
-    /// Gives the plan's costs back, as far as they still count. Of a concurrency limit it ends the slots that would end
+    /// Gives the costs of an admitted plan back, as far as they still count, to the charges that pay on admission: what
+    /// is never paid is not given back, and a gate stays closed. Of a concurrency limit it ends the slots that would end
     /// first, whoever holds them: who holds a ticket [releases](Store::release) it instead.
     fn refund(
         &self,
@@ -66,7 +73,7 @@ pub trait Store: Send + Sync {
         now: Timestamp,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Forgets the counters that the plan names; how many there were. Reservations stay: what they give back later is
+    /// Forgets the counters that the plan names, gates included; how many there were. Reservations stay: what they give back later is
     /// taken from what is there then.
     fn reset(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<usize, StoreError>> + Send;
 }
@@ -81,7 +88,8 @@ pub struct Answer {
     pub verdicts: Verdicts,
     /// The ticket that the plan was admitted under: its own, or the first one's if this is a replay.
     pub ticket: Ticket,
-    /// Whether the plan's idempotency key was known, so that this is the earlier answer and nothing was charged.
+    /// Whether the plan's idempotency key was known, so that this is the earlier answer and nothing was charged. Refusals
+    /// are not remembered: repeated, they are decided again and pay again. When charges pay does not tell plans apart.
     pub replayed: bool,
     /// A bit per charge that was paid.
     paid: u64,
@@ -113,7 +121,8 @@ impl Answer {
         self.allowed
     }
 
-    /// Whether the charge at that place was paid.
+    /// Whether the charge at that place was paid: its whole cost (also a cost of 0) if its group and the first one passed,
+    /// at least one unit if one of them was refused. Charges of one group on one key were paid together or not at all.
     pub fn paid(&self, index: usize) -> bool {
         u32::try_from(index)
             .ok()

@@ -40,14 +40,14 @@ fn refused() -> Plan {
 
 fn what_always_pays_counts_refusals<S: Store>(store: &S) {
     for (name, limit) in every_rate_limit(5) {
-        let plan = and(refused(), name, (limit, 2), Pay::Always);
+        let plan = and(refused(), name, (limit, 3), Pay::Always);
         let answer = decide(store, &plan, START);
         assert!(!answer.allowed() && !answer.paid(0) && answer.paid(1), "{name}");
         let verdict = answer.verdicts[1];
-        assert!(verdict.allowed() && verdict.remaining == 3, "{name}: it was not the reason, and has paid");
+        assert!(verdict.allowed() && verdict.remaining == 2, "{name}: it was not the reason, and has paid");
         let admitted = decide(store, &and(Plan::new(), name, (limit, 2), Pay::Always), START);
         assert!(admitted.allowed() && admitted.paid(0), "{name}");
-        assert_eq!(remaining(store, &single(name, limit, 1), START), 1, "{name}");
+        assert_eq!(remaining(store, &single(name, limit, 1), START), 0, "{name}");
     }
 }
 

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use tidegate_core::{Key, Limit, Verdict};
+use tidegate_core::{Key, Limit, Pay, Verdict};
 
 use super::*;
 use crate::Reference;
@@ -75,4 +75,48 @@ fn a_group_that_is_half_paid_is_found() {
     let unpaid = Answer::new(&plan, answer.verdicts, |_| false);
     let violation = check(&[decided(&plan, unpaid)], Order::Sequence, Claims::default()).unwrap_err();
     assert_eq!(violation.breach, Breach::NotWhole);
+}
+
+/// A refused plan with a charge of each kind, and the store's answer with other words on who paid.
+fn refusal(paid: impl Fn(usize, bool) -> bool) -> Event {
+    let mut plan = plan(3, 4);
+    let limit = Limit::sliding_log(3, Duration::from_secs(60)).unwrap();
+    for (name, pay) in [("always", Pay::Always), ("never", Pay::Never), ("gate", Pay::IfRefused { of: 3 })] {
+        plan.charge_when(Key { home: &[name.as_bytes()], own: &[] }, limit, 1, pay).unwrap();
+    }
+    let answer = Reference::new().decide_now(&plan, NOW).unwrap();
+    decided(&plan, Answer::new(&plan, answer.verdicts.clone(), |index| paid(index, answer.paid(index))))
+}
+
+#[test]
+fn a_charge_that_pays_otherwise_than_it_says_is_found() {
+    let breaches =
+        [Breach::NotWhole, Breach::Unpaid { left: 3, limit: 3 }, Breach::NotWhole, Breach::NotWhole];
+    for order in [Order::Sequence, Order::Instants] {
+        assert!(check(&[refusal(|_, paid| paid)], order, Claims::default()).is_ok());
+        for (odd, breach) in breaches.iter().enumerate() {
+            let event = refusal(|index, paid| paid != (index == odd));
+            let violation = check(&[event], order, Claims::default()).unwrap_err();
+            assert_eq!((violation.charge, &violation.breach), (odd, breach), "{order:?}");
+        }
+    }
+}
+
+/// A refusal filled what two admissions left, between them or after them: their answers do not tell.
+#[test]
+fn what_refusals_paid_has_no_order_within_an_instant() {
+    let always = |cost| {
+        let mut plan = Plan::new();
+        let limit = Limit::sliding_log(5, Duration::from_secs(60)).unwrap();
+        plan.charge_when(Key { home: &[b"k"], own: &[] }, limit, cost, Pay::Always).unwrap();
+        plan
+    };
+    let store = Reference::new();
+    let decide = |cost| decided(&always(cost), store.decide_now(&always(cost), NOW).unwrap());
+    let mut events: Vec<Event> = [2, 1, 4, 6, 1].map(decide).into();
+    for _ in 0..events.len() {
+        events.rotate_left(1);
+        let checked = check(&events, Order::Instants, Claims::default());
+        assert_eq!(checked, Ok(Checked { decisions: 5, admitted: 2 }));
+    }
 }
