@@ -104,5 +104,8 @@ pub(super) fn without_passwords(source: &Source) -> Source {
         }
         _ => word.to_owned(),
     };
-    Source::new(source.name(), source.text().split_inclusive(char::is_whitespace).map(hide).collect::<String>())
+    Source::new(
+        source.name(),
+        source.text().split_inclusive(char::is_whitespace).map(hide).collect::<String>(),
+    )
 }

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use super::value::{self, Wrong};
 use super::Config;
+use super::value::{self, Wrong};
 
 /// One setting.
 #[derive(Debug)]

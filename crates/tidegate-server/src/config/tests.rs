@@ -45,7 +45,8 @@ fn nothing_given_is_the_default() {
 fn every_stated_default_is_the_real_one() {
     let mut config = Config::default();
     for setting in SETTINGS.iter().filter(|setting| setting.default != "none") {
-        (setting.set)(&mut config, setting.default).unwrap_or_else(|wrong| panic!("{}: {wrong}", setting.key));
+        (setting.set)(&mut config, setting.default)
+            .unwrap_or_else(|wrong| panic!("{}: {wrong}", setting.key));
         assert_eq!(config, Config::default(), "{}", setting.key);
     }
 }
@@ -123,6 +124,7 @@ fn doors_can_be_off_and_durations_zero() {
 
 #[test]
 fn misspelt_variables_are_noticed_and_those_of_kubernetes_are_not() {
-    let variables = [("TIDEGATE_HTPP", ""), ("TIDEGATE_SERVICE_HOST", ""), ("TIDEGATE_PORT_8080_TCP_ADDR", "")];
+    let variables =
+        [("TIDEGATE_HTPP", ""), ("TIDEGATE_SERVICE_HOST", ""), ("TIDEGATE_PORT_8080_TCP_ADDR", "")];
     assert_eq!(given(&[], &variables, None).misspelt(), [("TIDEGATE_HTPP", "TIDEGATE_HTTP")]);
 }

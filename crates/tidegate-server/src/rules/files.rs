@@ -33,7 +33,9 @@ pub fn fingerprint(path: &Path) -> io::Result<Fingerprint> {
 /// Reads them all.
 pub fn read(path: &Path) -> io::Result<Reading> {
     let files = list(path)?.into_iter();
-    Ok(files.map(|file| (file.display().to_string(), text(&file).map_err(|error| error.to_string()))).collect())
+    Ok(files
+        .map(|file| (file.display().to_string(), text(&file).map_err(|error| error.to_string())))
+        .collect())
 }
 
 /// The rule files of a directory, or the file itself.

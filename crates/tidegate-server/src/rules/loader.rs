@@ -8,7 +8,7 @@ use tidegate_engine::Engine;
 use tidegate_rules::{Severity, Snapshot, Source, compile};
 use tidegate_wire::door::Clock;
 
-use super::files::{self, Reading};
+use super::files::{self, Fingerprint, Reading};
 use super::reload::{FileReport, Outcome, Reloaded, Remark, Texts, reconcile};
 use super::status::{Attempt, Status};
 use crate::error::Error;
@@ -30,19 +30,22 @@ pub(crate) struct Loader {
     path: Option<PathBuf>,
     texts: Texts,
     version: u64,
+    seen: Option<Fingerprint>,
     to: Loading,
 }
 
 impl Loader {
     /// Loads the rules for the first time: all of them must be good.
     pub(crate) fn start(path: Option<PathBuf>, to: Loading) -> Result<Self, Error> {
-        let mut loader = Self { path, texts: Texts::new(), version: 0, to };
+        let mut loader = Self { path, texts: Texts::new(), version: 0, seen: None, to };
         let Some(path) = loader.path.clone() else {
             loader.install(Snapshot::default());
             loader.note("start", Outcome::Installed, None, Some(Vec::new()));
             return Ok(loader);
         };
         let unreadable = |source| Error::RulesUnreadable { path: path.clone(), source };
+        // Taken before: what changes while it is read is read again.
+        loader.seen = Some(files::fingerprint(&path).map_err(unreadable)?);
         let reading = files::read(&path).map_err(unreadable)?;
         let reloaded = reconcile(&loader.texts, &reading);
         if !reloaded.outcome.is_success() {
@@ -53,6 +56,11 @@ impl Loader {
             loader.install(Snapshot::default());
         }
         Ok(loader)
+    }
+
+    /// The files as they were at the start.
+    pub(crate) fn seen(&self) -> Option<Fingerprint> {
+        self.seen.clone()
     }
 
     /// Where the rules come from.

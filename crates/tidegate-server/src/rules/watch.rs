@@ -33,14 +33,15 @@ pub(crate) struct Trigger {
 /// The task.
 pub(crate) struct Watch {
     loader: Loader,
-    seen: Fingerprint,
+    /// The files as they were when they were last read; `None` if they could not be.
+    seen: Option<Fingerprint>,
     triggers: mpsc::Receiver<Trigger>,
 }
 
 impl Watch {
     /// Keeps up with the files of a loader.
     pub(crate) fn new(loader: Loader, triggers: mpsc::Receiver<Trigger>) -> Self {
-        Self { loader, seen: Fingerprint::default(), triggers }
+        Self { seen: loader.seen(), loader, triggers }
     }
 
     /// Runs until nobody can trigger it any more.
@@ -75,20 +76,15 @@ impl Watch {
     /// Reads the files if they are not as they were.
     async fn look(&mut self) {
         let Some(path) = self.loader.path().map(Path::to_owned) else { return };
-        let seen = self.seen.clone();
-        let changed = blocking(move || Ok(fingerprint(&path)? != seen)).await;
-        // What cannot be listed changed once; after that it is the same trouble as before.
-        if changed.unwrap_or(self.seen != Fingerprint::default())
-            && let Some(path) = self.loader.path().map(Path::to_owned)
-        {
+        if stamped(&path).await.ok() != self.seen {
             self.load("change", path).await;
         }
     }
 
     async fn load(&mut self, why: &'static str, path: PathBuf) -> Outcome {
         let (seen, reading) = match settled(&path).await {
-            Ok((seen, reading)) => (seen, Ok(reading)),
-            Err(error) => (Fingerprint::default(), Err(error)),
+            Ok((seen, reading)) => (Some(seen), Ok(reading)),
+            Err(error) => (None, Err(error)),
         };
         self.seen = seen;
         // Compiling takes a while if there are many rules; checks go on.
