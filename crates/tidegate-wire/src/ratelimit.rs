@@ -19,7 +19,7 @@ use tidegate_engine::{Decision, Malformed, Outcome};
 use tidegate_store::Store;
 
 pub(crate) use request::{Asked, AskedLimit, Request};
-pub(crate) use statuses::{Current, Status};
+pub(crate) use statuses::Status;
 pub(crate) use unit::Unit;
 
 use crate::door::{Door, Undecided};
@@ -38,10 +38,10 @@ pub(crate) struct Response {
     pub(crate) allowed: bool,
     /// One for each descriptor, in order.
     pub(crate) statuses: Vec<Status>,
-    /// For the client.
-    pub(crate) response_headers: HeaderMap,
-    /// For whoever serves the request.
-    pub(crate) request_headers: Vec<(&'static str, String)>,
+    /// Headers for the client.
+    pub(crate) to_client: HeaderMap,
+    /// Headers for whoever serves the request.
+    pub(crate) to_upstream: Vec<(&'static str, String)>,
     /// The body of a refusal.
     pub(crate) body: Vec<u8>,
     /// For Envoy's other filters and its logs.
@@ -132,18 +132,18 @@ fn response<S: Store + 'static>(
         allowed: decision.allowed(),
         metadata: metadata::metadata(request, decision, &statuses),
         statuses,
-        response_headers: told.headers,
-        request_headers: request_headers(decision),
+        to_client: told.headers,
+        to_upstream: to_upstream(decision),
         body: Vec::new(),
     };
     if let Some(problem) = told.problem {
         response.body = problem.to_json();
-        response.response_headers.insert(CONTENT_TYPE, HeaderValue::from_static(problem::CONTENT_TYPE));
+        response.to_client.insert(CONTENT_TYPE, HeaderValue::from_static(problem::CONTENT_TYPE));
     }
     response
 }
 
-fn request_headers(decision: &Decision) -> Vec<(&'static str, String)> {
+fn to_upstream(decision: &Decision) -> Vec<(&'static str, String)> {
     let rule = decision.deciding_rule().filter(|_| decision.outcome == Outcome::Degrade);
     let degrade = rule.map(|rule| (DEGRADE, rule.name.to_string()));
     let delay = (decision.delay_us > 0).then(|| (DELAY, decision.delay_us.div_ceil(1000).to_string()));

@@ -15,6 +15,17 @@ use crate::door::Door;
 use crate::problem::{Kind, Problem};
 use crate::ratelimit::{self, Asked, AskedLimit, Failure, Status, Unit};
 
+/// The names of units in protobuf's enums.
+const UNITS: [(Unit, &str); 7] = [
+    (Unit::Second, "SECOND"),
+    (Unit::Minute, "MINUTE"),
+    (Unit::Hour, "HOUR"),
+    (Unit::Day, "DAY"),
+    (Unit::Week, "WEEK"),
+    (Unit::Month, "MONTH"),
+    (Unit::Year, "YEAR"),
+];
+
 pub(super) async fn should_rate_limit<S: Store + 'static>(
     State(door): State<Door<S>>,
     request: Request,
@@ -27,7 +38,7 @@ async fn answer<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<
     let answer = ratelimit::answer(door, &decode(value)?).await.map_err(failed)?;
     let status = if answer.allowed { StatusCode::OK } else { StatusCode::TOO_MANY_REQUESTS };
     let mut response = json_response(status, &encode(&answer));
-    let told = answer.response_headers.iter().filter(|(name, _)| *name != http::header::CONTENT_TYPE);
+    let told = answer.to_client.iter().filter(|(name, _)| *name != http::header::CONTENT_TYPE);
     response.headers_mut().extend(told.map(|(name, value)| (name.clone(), value.clone())));
     Ok(response)
 }
@@ -82,7 +93,7 @@ fn limit(value: Value) -> Result<AskedLimit, Wrong> {
     let amount = u32::try_from(amount)
         .map_err(|_| Wrong("`requests_per_unit` of a limit is more than 32 bits hold".to_owned()))?;
     let unit = match fields.take(&["unit"]) {
-        Some(Value::String(name)) => Unit::from_name(&name),
+        Some(Value::String(name)) => unit_of(&name),
         Some(number) => number
             .as_i64()
             .and_then(|number| i32::try_from(number).ok())
@@ -95,11 +106,10 @@ fn limit(value: Value) -> Result<AskedLimit, Wrong> {
 /// Fields that have nothing to say are left out, as protobuf does.
 fn encode(response: &ratelimit::Response) -> Value {
     let headers = response
-        .response_headers
+        .to_client
         .iter()
         .filter_map(|(name, value)| Some(json!({ "key": name.as_str(), "value": value.to_str().ok()? })));
-    let requests =
-        response.request_headers.iter().map(|(name, value)| json!({ "key": name, "value": value }));
+    let requests = response.to_upstream.iter().map(|(name, value)| json!({ "key": name, "value": value }));
     let fields = [
         ("overallCode", json!(code(!response.allowed))),
         ("statuses", response.statuses.iter().map(status).collect()),
@@ -116,7 +126,7 @@ fn status(status: &Status) -> Value {
         object([
             ("name", json!(current.name)),
             ("requestsPerUnit", json!(current.amount)),
-            ("unit", json!(current.unit.name())),
+            ("unit", json!(unit_name(current.unit))),
         ])
     });
     object([
@@ -125,6 +135,14 @@ fn status(status: &Status) -> Value {
         ("limitRemaining", json!(status.remaining)),
         ("durationUntilReset", json!(status.reset_s.map(|seconds| format!("{seconds}s")))),
     ])
+}
+
+fn unit_of(name: &str) -> Unit {
+    UNITS.iter().find(|(_, known)| *known == name).map_or(Unit::Unknown, |(unit, _)| *unit)
+}
+
+fn unit_name(unit: Unit) -> &'static str {
+    UNITS.iter().find(|(known, _)| *known == unit).map_or("UNKNOWN", |(_, name)| name)
 }
 
 fn code(over: bool) -> &'static str {

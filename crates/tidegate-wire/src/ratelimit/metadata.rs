@@ -6,13 +6,13 @@ use tidegate_rules::yaml::{Node, Value as Written};
 
 use super::request::{Request, Turn};
 use super::statuses::{Status, tree_rule};
-use crate::door::hex;
+use crate::door::decision_id;
 
 /// The decision, and under `metadata` what the rules say of the descriptors that passed.
 pub(super) fn metadata(request: &Request, decision: &Decision, statuses: &[Status]) -> Value {
     let mut fields = json!({
         "decision": decision.outcome.word(),
-        "id": hex(decision),
+        "id": decision_id(decision),
         "domain": request.domain,
         "reason": decision.reason(),
         "state": decision.state.word(),

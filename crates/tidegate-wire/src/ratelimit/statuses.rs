@@ -37,7 +37,9 @@ pub(super) fn statuses(request: &Request, decision: &Decision, refunded: Option<
     };
     let mut statuses: Vec<Status> = request.descriptors.iter().enumerate().map(one).collect();
     if !decision.allowed() && !statuses.iter().any(|status| status.over) {
-        statuses.iter_mut().for_each(|status| status.over = true);
+        for status in &mut statuses {
+            status.over = true;
+        }
     }
     statuses
 }
@@ -73,9 +75,8 @@ fn binding<'a, 'd>(views: &'a [LimitView<'d>]) -> Option<&'a LimitView<'d>> {
 
 /// The longest wait goes first, then the least share that is left.
 fn binds_more(one: &LimitView<'_>, other: &LimitView<'_>) -> Ordering {
-    let wait = |view: &LimitView<'_>| match view.allows() {
-        true => 0,
-        false => view.retry_after_us().unwrap_or(u64::MAX).max(1),
+    let wait = |view: &LimitView<'_>| {
+        if view.allows() { 0 } else { view.retry_after_us().unwrap_or(u64::MAX).max(1) }
     };
     let share = |a: &LimitView<'_>, b: &LimitView<'_>| {
         u128::from(a.verdict.remaining) * u128::from(b.limit.capacity())
@@ -84,10 +85,8 @@ fn binds_more(one: &LimitView<'_>, other: &LimitView<'_>) -> Ordering {
 }
 
 fn with_limit(view: &LimitView<'_>, asked: &Asked, over: bool) -> Status {
-    let reset_us = match view.allows() {
-        true => view.verdict.reset_after_us,
-        false => view.retry_after_us().unwrap_or(view.verdict.reset_after_us),
-    };
+    let retry_us = if view.allows() { None } else { view.retry_after_us() };
+    let reset_us = retry_us.unwrap_or(view.verdict.reset_after_us);
     let nothing_left = view.blocked_us > 0 || (!view.allows() && !over);
     Status {
         over,

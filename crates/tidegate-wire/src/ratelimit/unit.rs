@@ -1,85 +1,56 @@
 //! The units of time that Envoy knows.
 
-/// A unit of time.
+/// A unit of time, under its number in the answer's enum; the question's has the same numbers, but no week.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// None, or none that is known.
-    Unknown,
-    Second,
-    Minute,
-    Hour,
-    Day,
-    Week,
+    Unknown = 0,
+    Second = 1,
+    Minute = 2,
+    Hour = 3,
+    Day = 4,
     /// Thirty days.
-    Month,
+    Month = 5,
     /// 365 days.
-    Year,
-}
-
-struct Row {
-    unit: Unit,
-    name: &'static str,
-    number: i32,
-    seconds: u64,
-}
-
-const fn row(unit: Unit, name: &'static str, number: i32, seconds: u64) -> Row {
-    Row { unit, name, number, seconds }
+    Year = 6,
+    Week = 7,
 }
 
 const DAY: u64 = 86_400;
 
-/// By length. The numbers are those of the answer's enum; that of the question has the same but for the week.
-const ROWS: [Row; 7] = [
-    row(Unit::Second, "SECOND", 1, 1),
-    row(Unit::Minute, "MINUTE", 2, 60),
-    row(Unit::Hour, "HOUR", 3, 3600),
-    row(Unit::Day, "DAY", 4, DAY),
-    row(Unit::Week, "WEEK", 7, 7 * DAY),
-    row(Unit::Month, "MONTH", 5, 30 * DAY),
-    row(Unit::Year, "YEAR", 6, 365 * DAY),
+/// By length, in seconds.
+const LENGTHS: [(Unit, u64); 7] = [
+    (Unit::Second, 1),
+    (Unit::Minute, 60),
+    (Unit::Hour, 3600),
+    (Unit::Day, DAY),
+    (Unit::Week, 7 * DAY),
+    (Unit::Month, 30 * DAY),
+    (Unit::Year, 365 * DAY),
 ];
 
 impl Unit {
     pub(crate) fn from_number(number: i32) -> Self {
-        ROWS.iter().find(|row| row.number == number).map_or(Self::Unknown, |row| row.unit)
-    }
-
-    #[cfg(any(test, feature = "http"))]
-    pub(crate) fn from_name(name: &str) -> Self {
-        ROWS.iter().find(|row| row.name == name).map_or(Self::Unknown, |row| row.unit)
-    }
-
-    #[cfg(any(test, feature = "rls"))]
-    pub(crate) fn number(self) -> i32 {
-        self.row().map_or(0, |row| row.number)
-    }
-
-    #[cfg(any(test, feature = "http"))]
-    pub(crate) fn name(self) -> &'static str {
-        self.row().map_or("UNKNOWN", |row| row.name)
+        let known = LENGTHS.iter().find(|(unit, _)| *unit as i32 == number);
+        known.map_or(Self::Unknown, |(unit, _)| *unit)
     }
 
     /// How long it is; nothing if it is unknown.
     pub(crate) fn seconds(self) -> Option<u64> {
-        self.row().map(|row| row.seconds)
+        LENGTHS.iter().find(|(unit, _)| *unit == self).map(|(_, seconds)| *seconds)
     }
 
     /// The unit that is a window, or comes nearest to it: Envoy leaves out what has an unknown one. The shorter of equals.
     pub(crate) fn nearest(window_us: u64) -> Self {
-        let factor = |row: &Row| {
-            let (a, b) = (u128::from(window_us.max(1)), u128::from(row.seconds) * 1_000_000);
+        let factor = |seconds: u64| {
+            let (a, b) = (u128::from(window_us.max(1)), u128::from(seconds) * 1_000_000);
             (a.max(b), a.min(b))
         };
-        let nearer = |one: &&Row, other: &&Row| {
-            let ((a, b), (c, d)) = (factor(one), factor(other));
+        let nearest = LENGTHS.iter().min_by(|(_, one), (_, other)| {
+            let ((a, b), (c, d)) = (factor(*one), factor(*other));
             (a * d).cmp(&(c * b))
-        };
-        ROWS.iter().min_by(nearer).map_or(Self::Unknown, |row| row.unit)
-    }
-
-    fn row(self) -> Option<&'static Row> {
-        ROWS.iter().find(|row| row.unit == self)
+        });
+        nearest.map_or(Self::Unknown, |(unit, _)| *unit)
     }
 }
 
@@ -107,12 +78,10 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_names_lead_back_to_their_unit() {
-        for row in &ROWS {
-            assert_eq!(Unit::from_number(row.unit.number()), row.unit);
-            assert_eq!(row.unit.name(), row.name);
+    fn numbers_lead_back_to_their_unit() {
+        for (unit, _) in LENGTHS {
+            assert_eq!(Unit::from_number(unit as i32), unit);
         }
         assert_eq!((Unit::from_number(0), Unit::from_number(8)), (Unit::Unknown, Unit::Unknown));
-        assert_eq!((Unit::Unknown.number(), Unit::Unknown.name()), (0, "UNKNOWN"));
     }
 }

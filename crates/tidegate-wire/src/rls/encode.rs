@@ -10,15 +10,15 @@ use envoy_types::pb::google::protobuf::{Duration, ListValue, Struct, Value};
 use http::HeaderMap;
 use serde_json::Value as Json;
 
-use crate::ratelimit::{Current, Response, Status};
+use crate::ratelimit::{Response, Status};
 
 pub(super) fn response(response: Response) -> RateLimitResponse {
     RateLimitResponse {
         overall_code: code(!response.allowed),
         statuses: response.statuses.into_iter().map(status).collect(),
-        response_headers_to_add: headers(&response.response_headers),
+        response_headers_to_add: headers(&response.to_client),
         request_headers_to_add: response
-            .request_headers
+            .to_upstream
             .into_iter()
             .map(|(name, value)| header(name, value))
             .collect(),
@@ -36,15 +36,15 @@ fn status(status: Status) -> DescriptorStatus {
     let seconds = status.reset_s.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX));
     DescriptorStatus {
         code: code(status.over),
-        current_limit: status.current.map(limit),
+        current_limit: status.current.map(|current| RateLimit {
+            name: current.name,
+            requests_per_unit: current.amount,
+            unit: current.unit as i32,
+        }),
         limit_remaining: status.remaining,
         duration_until_reset: seconds.map(|seconds| Duration { seconds, nanos: 0 }),
         quota: None,
     }
-}
-
-fn limit(current: Current) -> RateLimit {
-    RateLimit { name: current.name, requests_per_unit: current.amount, unit: current.unit.number() }
 }
 
 fn headers(headers: &HeaderMap) -> Vec<HeaderValue> {
