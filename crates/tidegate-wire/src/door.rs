@@ -21,8 +21,7 @@ use tidegate_store::{Hold, Store, StoreError};
 
 pub use partition::PartitionSecret;
 pub use settings::{DoorSettings, Undecided};
-pub use told::Told;
-pub(crate) use told::hex;
+pub use told::{Told, decision_id};
 
 use flight::Flight;
 

@@ -34,7 +34,7 @@ pub mod client_ip;
 pub mod rls;
 #[cfg(feature = "http")]
 pub mod http;
-#[cfg(feature = "door")]
+#[cfg(any(feature = "rls", feature = "http"))]
 mod ratelimit;
 #[cfg(feature = "door")]
 pub mod door;

@@ -105,7 +105,7 @@ fn problem(decision: &Decision, summary: &Summary<'_>) -> Problem {
     if let Some(rule) = decision.deciding_rule() {
         problem = in_the_rules_words(problem, rule);
     }
-    let id = hex(decision);
+    let id = decision_id(decision);
     problem.with_instance(instance(&id)).with_id(id).with_code(decision.reason())
 }
 
@@ -139,8 +139,8 @@ fn in_the_rules_words(mut problem: Problem, rule: &Rule) -> Problem {
     problem
 }
 
-/// The decision's id as callers know it: 32 hexadecimal digits.
-pub(crate) fn hex(decision: &Decision) -> String {
+/// A decision's id as callers know it: 32 hexadecimal digits.
+pub fn decision_id(decision: &Decision) -> String {
     format!("{:032x}", decision.id.0)
 }
 

@@ -8,7 +8,7 @@ use tidegate_engine::{Check, Decision, LimitView, Malformed};
 use tidegate_store::Store;
 
 use super::body;
-use crate::door::{Door, hex};
+use crate::door::{Door, decision_id};
 use crate::problem::Problem;
 
 /// What a check is answered: by itself, or as one of a batch.
@@ -46,11 +46,11 @@ pub(super) struct Told {
     state: &'static str,
     snapshot: u64,
     delay_ms: Option<u64>,
-    limits: Vec<Limit>,
+    limits: Vec<Line>,
 }
 
 #[derive(Serialize)]
-struct Limit {
+struct Line {
     rule: String,
     limit: u64,
     remaining: u64,
@@ -77,7 +77,7 @@ impl Answer {
         let (outside, told) = (door.tell(check, decision), Told::of(decision));
         let said = match outside.problem {
             None => Said::Decision(told),
-            Some(problem) => Said::Problem(told.as_members_of(problem)),
+            Some(problem) => Said::Problem(told.into_members_of(problem)),
         };
         Self { headers: outside.headers, said }
     }
@@ -113,17 +113,17 @@ impl Told {
     fn of(decision: &Decision) -> Self {
         Self {
             decision: decision.outcome.word(),
-            id: hex(decision),
+            id: decision_id(decision),
             denied_by: decision.denied_by().map(|rule| rule.name.to_owned()).collect(),
             reason: decision.reason(),
             state: decision.state.word(),
             snapshot: decision.version,
             delay_ms: (decision.delay_us > 0).then(|| milliseconds(decision.delay_us)),
-            limits: decision.limits().map(|view| Limit::of(&view)).collect(),
+            limits: decision.limits().map(|view| Line::of(&view)).collect(),
         }
     }
 
-    fn as_members_of(self, problem: Problem) -> Problem {
+    fn into_members_of(self, problem: Problem) -> Problem {
         problem
             .with_member("decision", self.decision)
             .with_member("denied_by", self.denied_by)
@@ -135,7 +135,7 @@ impl Told {
     }
 }
 
-impl Limit {
+impl Line {
     fn of(view: &LimitView<'_>) -> Self {
         Self {
             rule: view.rule_name().to_owned(),

@@ -58,7 +58,7 @@ impl Fields {
     }
 
     pub(super) fn count(&mut self, names: &[&'static str]) -> Result<Option<u64>, Wrong> {
-        self.counted(names, |value| value.as_u64())
+        self.counted(names, Value::as_u64)
     }
 
     /// A number that may come as text, as protobuf writes those of 64 bits.
