@@ -62,6 +62,15 @@ impl Glob {
         self.segments.iter().all(|segment| matches!(segment, Segment::Literal(_)))
     }
 
+    /// The one value that it matches, if it is one.
+    pub(crate) fn literal(&self) -> Option<String> {
+        let texts = self.segments.iter().map(|segment| match segment {
+            Segment::Literal(text) => Some(&**text),
+            _ => None,
+        });
+        texts.collect::<Option<Vec<_>>>().map(|texts| texts.join("/"))
+    }
+
     /// Whether it matches the whole of a value.
     pub fn matches(&self, value: &str) -> bool {
         self.walk(value, |_, _| {})
@@ -89,7 +98,7 @@ impl Glob {
         self.segments.iter().filter(literal).count()
     }
 
-    #[cfg(test)]
+    /// The segments, in order.
     pub(crate) fn segments(&self) -> &[Segment] {
         &self.segments
     }
