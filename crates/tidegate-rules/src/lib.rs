@@ -13,6 +13,8 @@ pub mod glob;
 pub mod number;
 pub mod condition;
 pub mod matcher;
+#[doc(hidden)]
+pub mod corpus;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use source::{Place, Source, Span};

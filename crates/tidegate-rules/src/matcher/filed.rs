@@ -35,6 +35,8 @@ pub(super) struct Hits<'m, 'v> {
     conditions: &'m [Arc<Condition>],
     pub(super) facts: &'m Facts<'v>,
     found: &'m mut SmallVec<[u32; 16]>,
+    #[cfg(test)]
+    pub(super) asked: usize,
 }
 
 impl<'m, 'v> Hits<'m, 'v> {
@@ -43,10 +45,21 @@ impl<'m, 'v> Hits<'m, 'v> {
         facts: &'m Facts<'v>,
         found: &'m mut SmallVec<[u32; 16]>,
     ) -> Self {
-        Self { conditions, facts, found }
+        Self {
+            conditions,
+            facts,
+            found,
+            #[cfg(test)]
+            asked: 0,
+        }
     }
 
+    /// Asks the rules of a list.
     pub(super) fn take(&mut self, list: &[Filed]) {
+        #[cfg(test)]
+        {
+            self.asked += list.len();
+        }
         for filed in list {
             if filed.known == Known::Whole || self.holds(*filed) {
                 self.found.push(filed.rule);

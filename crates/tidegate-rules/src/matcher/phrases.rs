@@ -13,7 +13,7 @@ const MOST_TABLE_BYTES: usize = 16 << 10;
 /// The most bytes of a compiled set for each of its expressions, which are limited themselves.
 const BYTES_PER_EXPRESSION: usize = 2 << 20;
 
-/// Lists by texts that a value contains.
+/// Lists by texts that a value contains, in whatever case.
 pub(super) struct Phrases {
     automaton: AhoCorasick,
     lists: Box<[Box<[Filed]>]>,
@@ -28,6 +28,7 @@ impl Phrases {
         let automaton = AhoCorasick::builder()
             .kind(Some(kind))
             .match_kind(MatchKind::Standard)
+            .ascii_case_insensitive(true)
             .build(phrases.iter().map(|(text, _)| text.as_bytes()))
             .ok()?;
         Some(Self { automaton, lists: phrases.iter().map(|(_, list)| list.as_slice().into()).collect() })

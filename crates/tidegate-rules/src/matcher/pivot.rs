@@ -21,7 +21,7 @@ pub(super) enum Key {
     Path(Path),
     Network(IpNet),
     Prefix(Box<str>),
-    /// The value contains this somewhere.
+    /// The value contains this somewhere, in whatever case; in lower case itself.
     Phrase(Box<str>),
     /// A regular expression without literal text, as written.
     Expression(Box<str>),
@@ -77,7 +77,8 @@ fn of_glob(glob: &Glob) -> Vec<Offer> {
     let mut offers = vec![(vec![Key::Path(Path { steps, open })], known)];
     let phrase =
         segments.iter().flat_map(texts).max_by_key(|text| text.len()).filter(|text| !text.is_empty());
-    offers.extend(phrase.map(|phrase| (vec![Key::Phrase(phrase.clone())], Known::Nothing)));
+    offers
+        .extend(phrase.map(|phrase| (vec![Key::Phrase(phrase.to_ascii_lowercase().into())], Known::Nothing)));
     offers
 }
 

@@ -2,16 +2,18 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::condition::{Test, whole_value_regex};
+use crate::corpus;
 use crate::glob::Glob;
 use crate::name::{AttributeId, Names};
 use crate::number::Numbers;
 
-const VALUES: [&str; 16] = [
+const VALUES: [&str; 17] = [
     "",
     "a",
     "b",
     "ab",
     "abc",
+    "BC",
     "/",
     "/a",
     "/a/",
@@ -28,7 +30,7 @@ const GLOBS: [&str; 16] = [
     "", "a", "/a/b", "*", "**", "/**", "/a/**", "/a/*", "/{x}/b", "/{x}", "a*", "*b*", "/**/c", "/a/**/c",
     "/*/a/*", "/b*/**",
 ];
-const EXPRESSIONS: [&str; 18] = [
+const EXPRESSIONS: [&str; 20] = [
     "a+",
     "/a/.*",
     "(a|b)+c",
@@ -36,6 +38,8 @@ const EXPRESSIONS: [&str; 18] = [
     "[a-z]+",
     ".*b.*",
     "[ab]",
+    "(?i)B.*",
+    "(?i)[ab]C?",
     "[ab]{2}",
     "[a-c]*",
     r"\d+",
@@ -265,4 +269,22 @@ fn nothing_that_rules_compare_with_is_printed() {
         format!("{:?}", matcher_of(&[is(0, Ask::OneOf(vec!["secret"]))])),
         "Matcher { rules: 1, always_asked: 0, .. }"
     );
+}
+
+#[test]
+fn ten_thousand_rules_ask_few_more_than_ten() {
+    let asked = |count| {
+        let matcher = Matcher::new(corpus::rules(count));
+        let ask = |request: &corpus::Request| {
+            let (facts, mut found) = (request.facts(), SmallVec::new());
+            let mut hits = Hits::new(&matcher.conditions, &facts, &mut found);
+            hits.take(&matcher.always);
+            matcher.index.look_up(&mut hits);
+            hits.asked
+        };
+        corpus::requests(64).iter().map(ask).sum::<usize>()
+    };
+    let (ten, ten_thousand) = (asked(10), asked(10_000));
+    // 64 requests: one and a half more rules each, most of which match.
+    assert!(ten_thousand < ten + 96, "{ten_thousand} and {ten}");
 }
