@@ -27,6 +27,8 @@ pub mod rule;
 pub mod snapshot;
 mod compile;
 mod lint;
+#[doc(hidden)]
+pub mod corpus;
 
 pub use compile::{Compiled, File, compile};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};

@@ -18,6 +18,9 @@ use crate::{limits, source::Span};
 
 use super::domain::Builder;
 
+/// Adds something to a schedule.
+type Add = fn(&mut Schedule, &str) -> Result<(), String>;
+
 /// A rule and what is settled when all are there.
 pub(super) struct Draft {
     pub(super) rule: Rule,
@@ -76,7 +79,7 @@ impl<'n> Written<'n> {
         let by = self.by(builder, &captures);
         let scope = self.scope(builder);
         let limits = self.limits(builder, &name, action);
-        let (dimension, subject) = self.about(builder, &by, &applies, scope);
+        let (dimension, subject) = about(builder, &by, &applies, scope);
         let rule = Rule {
             identity: self.text("was").unwrap_or_else(|| name.clone()).into(),
             name: name.into(),
@@ -135,7 +138,7 @@ impl<'n> Written<'n> {
 
     fn origin(&self, builder: &Builder<'_>, span: Span) -> Origin {
         let source = &builder.files[self.file].source;
-        Origin { file: Arc::from(source.name()), line: source.place(span.start).line }
+        Origin { file: Arc::from(source.name()), line: source.place(span.start).line, span }
     }
 
     fn condition(&self, builder: &mut Builder<'_>, name: &str) -> (Condition, Vec<Captured>) {
@@ -253,6 +256,14 @@ impl<'n> Written<'n> {
                 let said = Diagnostic::error("action", head(node), "only a rate can delay");
                 self.say(builder, said.help("write a rate such as 10/s burst 20, or another action"));
             }
+            let refused_count = self.get("count_refused").and_then(Node::truth) == Some(true);
+            if limit.algorithm() == Algorithm::Concurrency && refused_count {
+                let said = Diagnostic::error("limit", head(node), "a refused request holds no slot");
+                self.say(
+                    builder,
+                    said.help("remove `count_refused`, or put the slots into a rule of their own"),
+                );
+            }
             if made.iter().any(|other| other.identity == limit.identity) {
                 let said = Diagnostic::error(
                     "limit",
@@ -327,7 +338,7 @@ impl<'n> Written<'n> {
                 return None;
             }
         };
-        let parts: [(&str, fn(&mut Schedule, &str) -> Result<(), String>); 3] =
+        let parts: [(&str, Add); 3] =
             [("hours", Schedule::hours), ("days", Schedule::days), ("dates", Schedule::dates)];
         for (name, add) in parts {
             for item in node.get(name).map(Node::items).unwrap_or_default() {
@@ -362,29 +373,23 @@ impl<'n> Written<'n> {
         });
         limit.map_err(|diagnostic| self.say(builder, diagnostic)).ok()
     }
+}
 
-    /// What a refusal names: the dimension that is counted by, and the subject of the reason's code.
-    fn about(
-        &self,
-        builder: &Builder<'_>,
-        by: &[By],
-        applies: &Condition,
-        scope: Scope,
-    ) -> (Box<str>, Box<str>) {
-        let is_endpoint = ["path", "method"]
-            .iter()
-            .any(|name| builder.names.get(name).is_some_and(|attribute| mentions(applies, attribute)));
-        let dimension: Box<str> = match by.first() {
-            Some(By::Attribute(attribute)) if Some(*attribute) == builder.tenant => "tenant".into(),
-            Some(By::Attribute(attribute) | By::Address(attribute)) => builder.names.name(*attribute).into(),
-            Some(By::Capture { name, .. }) => name.clone(),
-            None if is_endpoint => "endpoint".into(),
-            None if scope == Scope::Tenant => "tenant".into(),
-            None => "global".into(),
-        };
-        let subject = if is_endpoint { "endpoint".into() } else { dimension.clone() };
-        (dimension, subject)
-    }
+/// What a refusal names: the dimension that is counted by, and the subject of the reason's code.
+fn about(builder: &Builder<'_>, by: &[By], applies: &Condition, scope: Scope) -> (Box<str>, Box<str>) {
+    let is_endpoint = ["path", "method"]
+        .iter()
+        .any(|name| builder.names.get(name).is_some_and(|attribute| mentions(applies, attribute)));
+    let dimension: Box<str> = match by.first() {
+        Some(By::Attribute(attribute)) if Some(*attribute) == builder.tenant => "tenant".into(),
+        Some(By::Attribute(attribute) | By::Address(attribute)) => builder.names.name(*attribute).into(),
+        Some(By::Capture { name, .. }) => name.clone(),
+        None if is_endpoint => "endpoint".into(),
+        None if scope == Scope::Tenant => "tenant".into(),
+        None => "global".into(),
+    };
+    let subject = if is_endpoint { "endpoint".into() } else { dimension.clone() };
+    (dimension, subject)
 }
 
 /// Names are unique, and no rule takes over the counters of another.
@@ -392,7 +397,7 @@ pub(super) fn check_names(builder: &mut Builder<'_>) {
     let mut seen: HashMap<String, String> = HashMap::new();
     let mut said = Vec::new();
     for draft in &builder.drafts {
-        let Origin { file, line } = &draft.rule.origin;
+        let Origin { file, line, .. } = &draft.rule.origin;
         let place = format!("{file}:{line}");
         let identities = [&draft.rule.name, &draft.rule.identity];
         for name in &identities[..if draft.rule.name == draft.rule.identity { 1 } else { 2 }] {
@@ -403,5 +408,7 @@ pub(super) fn check_names(builder: &mut Builder<'_>) {
             }
         }
     }
-    said.into_iter().for_each(|(file, diagnostic)| builder.say(file, diagnostic));
+    for (file, diagnostic) in said {
+        builder.say(file, diagnostic);
+    }
 }
