@@ -189,7 +189,7 @@ impl Decision {
             _ => None,
         };
         let mut last = None;
-        let limits = self.limits().filter(|view| view.refuses());
+        let limits = self.limits().filter(LimitView::refuses);
         let limits = limits
             .map(|view| view.rule.map_or(RuleRef { name: "override", dimension: "descriptor" }, rule_ref));
         alone.map(rule_ref).into_iter().chain(limits).filter(move |rule| last.replace(*rule) != Some(*rule))

@@ -58,6 +58,7 @@ pub fn compile(mut sources: Vec<Source>) -> Compiled {
     if let Some(snapshot) = &snapshot {
         crate::lint::warn(snapshot, &mut files);
     }
+    let snapshot = snapshot.filter(|_| !files.iter().any(|file| file.diagnostics.has_errors()));
     Compiled { snapshot, files }
 }
 

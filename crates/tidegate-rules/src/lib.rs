@@ -27,6 +27,10 @@ pub mod rule;
 pub mod snapshot;
 mod compile;
 mod lint;
+pub mod words;
+pub mod table;
+pub mod schema;
+pub mod starter;
 #[doc(hidden)]
 pub mod corpus;
 

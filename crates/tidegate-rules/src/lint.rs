@@ -31,7 +31,9 @@ pub(crate) fn warn(snapshot: &Snapshot, files: &mut [File]) {
 
 fn say(files: &mut [File], rule: &Rule, said: Vec<Diagnostic>) {
     if let Some(file) = files.iter_mut().find(|file| *file.source.name() == *rule.origin.file) {
-        said.into_iter().for_each(|diagnostic| file.diagnostics.push(diagnostic));
+        for diagnostic in said {
+            file.diagnostics.push(diagnostic);
+        }
     }
 }
 

@@ -63,7 +63,7 @@ impl<S: Store> Way<S> {
     }
 
     fn check(&self, attributes: Pairs<'_>) -> Decision {
-        self.ask(&Check { attributes, ..Check::new("api") }).unwrap()
+        self.ask(&Check { attributes, ..Check::new("api") }).expect("a sound check")
     }
 
     fn allows(&self, attributes: Pairs<'_>) -> bool {
@@ -78,7 +78,7 @@ impl<S: Store> Way<S> {
     fn descriptors(&self, descriptors: &[Pairs<'_>]) -> Decision {
         let descriptors: Vec<_> =
             descriptors.iter().map(|entries| Descriptor { entries, limit: None, cost: None }).collect();
-        self.ask(&Check { descriptors: &descriptors, ..Check::new("api") }).unwrap()
+        self.ask(&Check { descriptors: &descriptors, ..Check::new("api") }).expect("a sound check")
     }
 }
 

@@ -23,6 +23,18 @@ fn slots_are_given_back_by_the_decisions_id() {
 }
 
 #[test]
+fn slots_that_only_the_shadow_refused_do_not_end_a_holder() {
+    let way = Way::new(
+        "rules: [{ name: real, limit: 9 concurrent }, { name: trial, mode: shadow, limit: 1 concurrent }]",
+    );
+    let (first, second) = (way.check(&[]), way.check(&[]));
+    for id in [first.id, second.id] {
+        assert!(wait(way.engine.renew(id, way.now)).unwrap().is_some());
+        assert_eq!(wait(way.engine.release(id, way.now)), Settled::Done);
+    }
+}
+
+#[test]
 fn reservations_are_settled_at_what_they_cost() {
     let way = Way::new("rules: [{ name: tokens, by: [user], limit: 100/min, cost: 2 }]");
     let left = || {

@@ -75,13 +75,25 @@ fn quotas_refuse_only_together() {
 }
 
 #[test]
+fn what_quotas_refuse_is_charged_nowhere() {
+    let way = Way::new(&format!("{TREE}rules: [{{ name: all, limit: 9/min }}]"));
+    let quotas: [Pairs<'_>; 2] = [&[("quota", "a")], &[("quota", "b")]];
+    let left = |decision: &Decision| {
+        decision.limits().find(|view| view.policy() == "all").unwrap().verdict.remaining
+    };
+    assert_eq!([left(&way.descriptors(&quotas)), left(&way.descriptors(&quotas))], [8, 7]);
+    assert!(!way.descriptors(&quotas).allowed());
+    assert_eq!(left(&way.descriptors(&[&[("other", "x")]])), 6);
+}
+
+#[test]
 fn a_descriptor_may_bring_its_limit() {
     let way = Way::new(TREE);
-    let limit = Some(Override { amount: 3, per: Duration::from_secs(60) });
-    let descriptors = [Descriptor { entries: &[("database", "users")], limit, cost: None }];
+    let limit = Override { amount: 3, per: Duration::from_secs(60) };
+    let descriptors = [Descriptor { entries: &[("database", "users")], limit: Some(limit), cost: None }];
     let check = Check { descriptors: &descriptors, ..Check::new("api") };
     assert_eq!((0..9).take_while(|_| way.ask(&check).unwrap().allowed()).count(), 3);
-    let nothing = [Descriptor { limit: Some(Override { amount: 0, ..limit.unwrap() }), ..descriptors[0] }];
+    let nothing = [Descriptor { limit: Some(Override { amount: 0, ..limit }), ..descriptors[0] }];
     assert!(matches!(way.ask(&Check { descriptors: &nothing, ..check }), Err(Malformed::Override(_))));
 }
 

@@ -237,7 +237,7 @@ impl<'n> Written<'n> {
 
     fn list(&self, builder: &mut Builder<'_>, rule: &str, action: Action, nodes: &[&Node]) -> Vec<RuleLimit> {
         let mut made: Vec<RuleLimit> = Vec::new();
-        for node in nodes {
+        for node in nodes.iter().filter(|node| !matches!(node.value, Value::List(_) | Value::Null)) {
             let before = builder.files[self.file].diagnostics.count(crate::Severity::Error);
             let limit = match limits::read(node, rule, action == Action::Delay) {
                 Ok(limit) => limit,
@@ -331,13 +331,11 @@ impl<'n> Written<'n> {
         let node = self.rule.get("when").filter(|node| matches!(node.value, Value::Map(_)))?;
         let (zone, at) =
             node.text_at("tz").map_or_else(|| ("UTC".to_owned(), node.span), |(zone, at)| (zone, at.span));
-        let mut schedule = match limits::zone(&zone, at) {
-            Ok(zone) => Schedule::new(zone),
-            Err(diagnostic) => {
-                self.say(builder, diagnostic);
-                return None;
-            }
-        };
+        let zone = limits::zone(&zone, at).unwrap_or_else(|diagnostic| {
+            self.say(builder, diagnostic);
+            jiff::tz::TimeZone::UTC
+        });
+        let mut schedule = Schedule::new(zone);
         let parts: [(&str, Add); 3] =
             [("hours", Schedule::hours), ("days", Schedule::days), ("dates", Schedule::dates)];
         for (name, add) in parts {
