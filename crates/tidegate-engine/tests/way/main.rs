@@ -5,6 +5,8 @@ mod tenants;
 mod trees;
 mod short_ways;
 mod trouble;
+mod explanations;
+mod soak;
 
 use std::future::Future;
 use std::pin::pin;
