@@ -75,7 +75,10 @@ fn act(action: Action) -> Result<()> {
             Ok(())
         }
         Action::Serve(spec) => session::serve(spec),
-        Action::Match(case, repeats) => matching::serve(case, repeats),
+        Action::Match(case, repeats) => {
+            matching::serve(case, repeats);
+            Ok(())
+        }
         Action::Report(options) => report_all(&options),
     }
 }

@@ -88,12 +88,11 @@ struct Loaded {
 }
 
 /// What a child does whose instructions are counted.
-pub(crate) fn serve(case: Case, repeats: u32) -> Result<()> {
+pub(crate) fn serve(case: Case, repeats: u32) {
     let (matcher, requests) = (case.matcher(), corpus::requests(REQUESTS));
     // What is made when first used is not counted: the first round is under another name.
     black_box(warm_up(&matcher, &requests));
     black_box(matching_loop(&matcher, &requests, repeats));
-    Ok(())
 }
 
 pub(crate) fn report(plan: &Plan) -> Result<()> {
@@ -107,7 +106,9 @@ pub(crate) fn report(plan: &Plan) -> Result<()> {
     let mut cases: Vec<Loaded> = Case::ALL.iter().map(|case| Loaded::new(*case, &requests, plan)).collect();
     for round in 0..plan.rounds {
         eprintln!("matching, round {}", round + 1);
-        cases.iter_mut().for_each(|case| case.round(&requests));
+        for case in &mut cases {
+            case.round(&requests);
+        }
     }
     let base = cases.iter().find(|case| case.case == Case::Ten).map_or(Vec::new(), |ten| ten.taken.clone());
     let columns = ["time", "instructions", "rules found", "always asked", "allocations"];
@@ -141,10 +142,8 @@ impl Loaded {
         let before = allocations::count();
         let found = matching_loop(&self.matcher, requests, 1);
         let allocated = allocations::count() - before;
-        let instructions = match plan.counts_instructions && callgrind::is_installed() {
-            true => format!("{:.0}", instructions(self.case)?),
-            false => "-".to_owned(),
-        };
+        let counts = plan.counts_instructions && callgrind::is_installed();
+        let instructions = if counts { format!("{:.0}", instructions(self.case)?) } else { "-".to_owned() };
         let each = |sum: u64| format!("{:.1}", sum as f64 / requests.len() as f64);
         Ok([
             timing(&Figures::new(&self.taken), &Figures::ratios(&self.taken, base)),
