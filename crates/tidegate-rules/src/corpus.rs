@@ -55,10 +55,16 @@ impl Request {
     /// Its values as facts.
     pub fn facts(&self) -> Facts<'_> {
         let mut facts = Facts::new();
+        self.tell(&mut facts);
+        facts
+    }
+
+    /// Its values in place of those that were there.
+    pub fn tell<'v>(&'v self, facts: &mut Facts<'v>) {
+        facts.clear();
         for (attribute, value) in &self.0 {
             facts.set(*attribute, value);
         }
-        facts
     }
 }
 
@@ -78,7 +84,7 @@ pub fn requests(count: usize) -> Vec<Request> {
 /// So many rules without a pivot, each of which holds for nearly every request.
 pub fn negations(count: u64) -> Vec<Arc<Condition>> {
     let org = Attributes::new().org;
-    let not = |number| Condition::Not(Box::new(rule::is(org, &format!("o-{number}"))));
+    let not = |number| Condition::Not(Box::new(rule::is(org, &rule::org(number))));
     (0..count).map(|number| Arc::new(not(number))).collect()
 }
 
@@ -98,7 +104,7 @@ pub fn prefixes(count: u64) -> Vec<Arc<Condition>> {
 /// So many regular expressions without literal text to find them by.
 pub fn expressions(count: u64) -> Vec<Arc<Condition>> {
     let user = Attributes::new().user;
-    let shape = |number: u64| format!("[a-z]-[0-9]{{{}}}[0-4]{{{}}}.[a-f]?", number / 20 % 20, number % 20);
+    let shape = |number: u64| format!("[a-z]+[^a-z][0-9]{{{}}}[0-4]{{{}}}.[a-f]?", number / 16, number % 16);
     (0..count).map(|number| Arc::new(Condition::Is(user, rule::regex(&shape(number))))).collect()
 }
 
@@ -123,10 +129,10 @@ fn request(attributes: &Attributes, random: &mut Random) -> Request {
         (attributes.method, (*random.pick(&["GET", "GET", "POST", "PUT", "DELETE"])).to_owned()),
         (attributes.path, path),
         (attributes.api_key, rule::key(random.below(CROWD))),
-        (attributes.org, format!("o-{}", random.below(CROWD))),
+        (attributes.org, rule::org(random.below(CROWD))),
         (attributes.ip, ip),
         (attributes.plan, (*random.pick(&["free", "pro", "enterprise"])).to_owned()),
-        (attributes.user, format!("u-{}", random.below(CROWD))),
+        (attributes.user, rule::user(random.below(CROWD))),
         (attributes.client, format!("{}-{}/2.1", random.pick(&["web", "ios", "curl"]), random.below(CROWD))),
     ])
 }

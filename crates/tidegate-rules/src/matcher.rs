@@ -10,14 +10,15 @@
 //! whose path fits, and is never deeper than the longest glob; looking for literals reads a value once; a rule is asked at
 //! most as often as it is filed, and each test of it is bounded by the value's length times the test's own.
 
+mod pivot;
+mod literal;
 mod choice;
 mod filed;
-mod forest;
 mod index;
-mod literal;
-mod phrases;
-mod pivot;
 mod trie;
+mod forest;
+mod phrases;
+mod expressions;
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,7 +28,7 @@ use smallvec::SmallVec;
 use crate::condition::{Condition, Facts};
 use choice::Popularity;
 use filed::{Filed, Hits};
-use index::Index;
+use index::{Builder, Index};
 
 /// All rules' conditions, ready to be asked at once.
 pub struct Matcher {
@@ -44,7 +45,7 @@ impl Matcher {
     /// If there are more than 2^32 rules.
     pub fn new(conditions: Vec<Arc<Condition>>) -> Self {
         let popularity = Popularity::of(&conditions);
-        let (mut index, mut always) = (Index::builder(), Vec::new());
+        let (mut index, mut always) = (Builder::default(), Vec::new());
         for (number, condition) in conditions.iter().enumerate() {
             let rule = u32::try_from(number).expect("memory ends before so many rules");
             match popularity.choose(condition) {

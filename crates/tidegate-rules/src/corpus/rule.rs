@@ -42,15 +42,15 @@ pub(super) fn at(place: usize, attributes: &Attributes, random: &mut Random) -> 
 
 /// The first ten: what a small installation has.
 fn general(place: usize, attributes: &Attributes) -> Condition {
-    let Attributes { method, path, api_key, org, ip, plan, user, .. } = *attributes;
+    let Attributes { method, path, api_key, ip, plan, .. } = *attributes;
     match place {
         0 => is(plan, "free"),
         1 => is(api_key, &key(1)),
         2 => Condition::Is(path, glob("/v1/orders/**")),
         3 => Condition::All(vec![one_of(method, &["POST", "PUT", "DELETE"]), is(plan, "free")]),
         4 => Condition::Is(ip, Test::Cidr(vec!["10.0.0.0/8".parse().expect("it is a network")])),
-        5 => is(org, "o-1"),
-        6 => is(user, "u-1"),
+        5 => is(attributes.org, &org(1)),
+        6 => is(attributes.user, &user(1)),
         7 => Condition::Is(path, regex("/v[0-9]+/search/.*")),
         8 => Condition::All(vec![is(method, "GET"), is(plan, "pro")]),
         _ => Condition::All(vec![not(is(plan, "enterprise")), Condition::Is(path, glob("/v1/reports/**"))]),
@@ -63,15 +63,15 @@ fn exact(attributes: &Attributes, random: &mut Random) -> Condition {
         0..3 => is(attributes.api_key, &key(number)),
         3..5 => Condition::All(vec![
             one_of(attributes.method, &["POST", "PUT"]),
-            is(attributes.org, &format!("o-{number}")),
+            is(attributes.org, &org(number)),
         ]),
-        5..7 => is(attributes.user, &format!("u-{number}")),
+        5..7 => is(attributes.user, &user(number)),
         7..9 => {
             let path = format!("/v1/{}-{number}/list", random.pick(&RESOURCES));
             Condition::All(vec![is(attributes.method, "GET"), is(attributes.path, &path)])
         }
         _ => {
-            let orgs = [number, random.below(CROWD), random.below(CROWD)].map(|number| format!("o-{number}"));
+            let orgs = [number, random.below(CROWD), random.below(CROWD)].map(org);
             let orgs = one_of(attributes.org, &[&orgs[0], &orgs[1], &orgs[2]]);
             Condition::All(vec![is(attributes.plan, "free"), orgs])
         }
@@ -112,25 +112,31 @@ fn expression(attributes: &Attributes, random: &mut Random) -> Condition {
 fn negation(attributes: &Attributes, random: &mut Random) -> Condition {
     let (number, resource) = (random.below(CROWD), random.pick(&RESOURCES));
     match random.below(4) {
-        0 => Condition::All(vec![
-            not(is(attributes.plan, "enterprise")),
-            is(attributes.org, &format!("o-{number}")),
-        ]),
+        0 => Condition::All(vec![not(is(attributes.plan, "enterprise")), is(attributes.org, &org(number))]),
         1 => Condition::All(vec![
             Condition::Is(attributes.api_key, Test::Absent),
             Condition::Is(attributes.path, glob(&format!("/v1/{resource}-{number}/**"))),
         ]),
         2 => Condition::All(vec![
             not(one_of(attributes.method, &["GET", "HEAD"])),
-            is(attributes.user, &format!("u-{number}")),
+            is(attributes.user, &user(number)),
         ]),
         _ => Condition::Is(attributes.user, Test::Absent),
     }
 }
 
-/// Keys look alike and have the same length, as real ones do.
+// Keys and names look alike and have the same length, as real ones do: no lookup is saved by a look at the length.
+
 pub(super) fn key(number: u64) -> String {
     format!("key_{:016x}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+pub(super) fn org(number: u64) -> String {
+    format!("org_{number:06}")
+}
+
+pub(super) fn user(number: u64) -> String {
+    format!("user_{number:06}")
 }
 
 pub(super) fn is(attribute: AttributeId, value: &str) -> Condition {

@@ -54,8 +54,16 @@ impl<'m, 'v> Hits<'m, 'v> {
         }
     }
 
-    /// Asks the rules of a list.
+    /// Asks the rules of a list. Most lists are empty.
+    #[inline]
     pub(super) fn take(&mut self, list: &[Filed]) {
+        if !list.is_empty() {
+            self.ask(list);
+        }
+    }
+
+    #[inline(never)]
+    fn ask(&mut self, list: &[Filed]) {
         #[cfg(test)]
         {
             self.asked += list.len();

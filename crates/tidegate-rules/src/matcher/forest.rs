@@ -3,15 +3,18 @@
 //! In order of their beginnings, the last that begins at or before the value is the innermost that holds it, or lies within
 //! that one, or nothing holds it.
 
+use std::cmp::Ordering;
+
 use super::filed::{Filed, Hits};
 
 /// The trees, flat and in order of their beginnings; what holds another comes before it.
 pub(super) struct Forest<K> {
-    nodes: Box<[Node<K>]>,
+    /// Apart from the rest, so that a search touches little memory.
+    keys: Box<[K]>,
+    nodes: Box<[Node]>,
 }
 
-struct Node<K> {
-    key: K,
+struct Node {
     /// The innermost that holds this one.
     parent: Option<u32>,
     list: Box<[Filed]>,
@@ -31,37 +34,34 @@ pub(super) trait Nested: Ord {
 impl<K: Nested> Forest<K> {
     /// Takes the ranges in their order.
     pub(super) fn new(ordered: impl IntoIterator<Item = (K, Vec<Filed>)>) -> Self {
-        let mut nodes: Vec<Node<K>> = Vec::new();
+        let (mut keys, mut nodes): (Vec<K>, Vec<Node>) = (Vec::new(), Vec::new());
         for (key, list) in ordered {
             let mut parent = nodes.len().checked_sub(1);
-            while let Some(at) = parent.filter(|at| !nodes[*at].key.holds(key.beginning())) {
+            while let Some(at) = parent.filter(|at| !keys[*at].holds(key.beginning())) {
                 parent = nodes[at].parent.map(|parent| parent as usize);
             }
             let parent = parent.map(|parent| u32::try_from(parent).expect("memory ends before so many"));
-            nodes.push(Node { key, parent, list: list.into() });
+            keys.push(key);
+            nodes.push(Node { parent, list: list.into() });
         }
-        Self { nodes: nodes.into() }
+        Self { keys: keys.into(), nodes: nodes.into() }
     }
 
     /// Takes the lists of all that hold the value.
     pub(super) fn look_up(&self, value: &K::Value, hits: &mut Hits<'_, '_>) {
-        let begun = self.nodes.partition_point(|node| node.key.begins_by(value));
-        let mut node = begun.checked_sub(1).map(|last| &self.nodes[last]);
-        while let Some(outer) = node.filter(|node| !node.key.holds(value)) {
-            node = self.parent(outer);
+        let begun = self.keys.partition_point(|key| key.begins_by(value));
+        let mut place = begun.checked_sub(1);
+        while let Some(outside) = place.filter(|place| !self.keys[*place].holds(value)) {
+            place = self.parent(outside);
         }
-        while let Some(inner) = node {
-            hits.take(&inner.list);
-            node = self.parent(inner);
+        while let Some(inside) = place {
+            hits.take(&self.nodes[inside].list);
+            place = self.parent(inside);
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
-    }
-
-    fn parent(&self, node: &Node<K>) -> Option<&Node<K>> {
-        node.parent.map(|parent| &self.nodes[parent as usize])
+    fn parent(&self, place: usize) -> Option<usize> {
+        self.nodes[place].parent.map(|parent| parent as usize)
     }
 }
 
@@ -84,35 +84,35 @@ impl Nested for Box<str> {
 
 /// All addresses from the first to the last. In order, the wider of two with the same first comes first.
 #[derive(PartialEq, Eq)]
-pub(super) struct Addresses {
-    pub(super) first: u128,
-    pub(super) last: u128,
+pub(super) struct Addresses<T> {
+    pub(super) first: T,
+    pub(super) last: T,
 }
 
-impl Ord for Addresses {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+impl<T: Ord> Ord for Addresses<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
         self.first.cmp(&other.first).then(other.last.cmp(&self.last))
     }
 }
 
-impl PartialOrd for Addresses {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+impl<T: Ord> PartialOrd for Addresses<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Nested for Addresses {
-    type Value = u128;
+impl<T: Ord> Nested for Addresses<T> {
+    type Value = T;
 
-    fn begins_by(&self, value: &u128) -> bool {
+    fn begins_by(&self, value: &T) -> bool {
         self.first <= *value
     }
 
-    fn holds(&self, value: &u128) -> bool {
-        (self.first..=self.last).contains(value)
+    fn holds(&self, value: &T) -> bool {
+        (&self.first..=&self.last).contains(&value)
     }
 
-    fn beginning(&self) -> &u128 {
+    fn beginning(&self) -> &T {
         &self.first
     }
 }

@@ -7,7 +7,7 @@ use crate::glob::Glob;
 use crate::name::{AttributeId, Names};
 use crate::number::Numbers;
 
-const VALUES: [&str; 17] = [
+const VALUES: [&str; 19] = [
     "",
     "a",
     "b",
@@ -25,12 +25,14 @@ const VALUES: [&str; 17] = [
     "10.1.2.3",
     "::ffff:10.1.0.0",
     "2001:db8::7",
+    "/a/Abc",
+    "xABC",
 ];
-const GLOBS: [&str; 16] = [
+const GLOBS: [&str; 17] = [
     "", "a", "/a/b", "*", "**", "/**", "/a/**", "/a/*", "/{x}/b", "/{x}", "a*", "*b*", "/**/c", "/a/**/c",
-    "/*/a/*", "/b*/**",
+    "/*/a/*", "/b*/**", "**/Abc",
 ];
-const EXPRESSIONS: [&str; 20] = [
+const EXPRESSIONS: [&str; 22] = [
     "a+",
     "/a/.*",
     "(a|b)+c",
@@ -51,8 +53,10 @@ const EXPRESSIONS: [&str; 20] = [
     "/[ab]/[ab]",
     "(/a)?/b",
     "",
+    "(?i)x?abc",
+    ".*/Abc",
 ];
-const NETWORKS: [&str; 8] = [
+const NETWORKS: [&str; 9] = [
     "10.0.0.0/8",
     "10.1.0.0/16",
     "10.1.2.3/32",
@@ -61,6 +65,7 @@ const NETWORKS: [&str; 8] = [
     "2001:db8::/32",
     "::ffff:10.1.0.0/112",
     "10.1.2.3/8",
+    "10.0.0.0/16",
 ];
 const NUMBERS: [&str; 4] = ["< 30", "= 7", "!= 7", "7..31"];
 

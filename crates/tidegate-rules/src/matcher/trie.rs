@@ -1,7 +1,6 @@
 //! Globs by their segments: a tree whose branches are segments, walked along the segments of a value.
 
 use hashbrown::HashTable;
-use smallvec::{SmallVec, smallvec};
 
 use super::filed::{Filed, Hits};
 use super::pivot::{Path, Step};
@@ -53,20 +52,27 @@ impl Trie {
 
     /// Takes the lists of all paths that fit the value.
     pub(super) fn look_up(&self, value: &str, hits: &mut Hits<'_, '_>) {
-        let mut ahead: SmallVec<[(u32, Option<&str>); 16]> = smallvec![(0, Some(value))];
-        while let Some((node, rest)) = ahead.pop() {
+        self.walk(0, Some(value), hits);
+    }
+
+    /// Follows the literal segments, and calls itself for the others: at most as deep as a glob has segments.
+    fn walk(&self, mut node: u32, mut rest: Option<&str>, hits: &mut Hits<'_, '_>) {
+        loop {
             let place = &self.nodes[node as usize];
             hits.take(&place.rests);
-            match rest {
-                None => hits.take(&place.ends),
-                Some(rest) if place.leads_on() => {
-                    let (segment, after) = split(rest);
-                    let filled = place.filled.filter(|_| !segment.is_empty());
-                    let next = [place.any, filled, self.branch(node, segment)];
-                    ahead.extend(next.into_iter().flatten().map(|next| (next, after)));
-                }
-                Some(_) => {}
+            let Some(value) = rest else { return hits.take(&place.ends) };
+            if !place.leads_on() {
+                return;
             }
+            let (segment, after) = split(value);
+            if let Some(any) = place.any {
+                self.walk(any, after, hits);
+            }
+            if let Some(filled) = place.filled.filter(|_| !segment.is_empty()) {
+                self.walk(filled, after, hits);
+            }
+            let Some(next) = self.branch(node, segment) else { return };
+            (node, rest) = (next, after);
         }
     }
 
