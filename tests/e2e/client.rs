@@ -44,7 +44,8 @@ impl Answer {
 /// Sends a request, or says why it could not.
 pub(crate) async fn try_send(to: SocketAddr, request: Request<String>) -> Result<Answer, String> {
     let stream = TcpStream::connect(to).await.map_err(|error| error.to_string())?;
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(|error| error.to_string())?;
+    let (mut sender, connection) =
+        http1::handshake(TokioIo::new(stream)).await.map_err(|error| error.to_string())?;
     let connection = tokio::spawn(connection);
     let answer = sender.send_request(request.map(|body| Full::new(Bytes::from(body)))).await;
     let (parts, body) = answer.map_err(|error| error.to_string())?.into_parts();

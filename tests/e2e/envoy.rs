@@ -47,7 +47,8 @@ impl Envoy {
 
     /// The value of one of Envoy's own counters or gauges.
     pub(crate) async fn stat(&self, name: &str) -> u64 {
-        let answer = client::get(self.admin, &format!("/stats?format=json&filter=^{name}$"), &[]).await.expect(200);
+        let answer =
+            client::get(self.admin, &format!("/stats?format=json&filter=^{name}$"), &[]).await.expect(200);
         answer.json()["stats"][0]["value"].as_u64().unwrap_or(0)
     }
 
@@ -81,7 +82,8 @@ async fn listener(admin: SocketAddr) -> SocketAddr {
         client::try_send(admin, request).await.ok().filter(|answer| answer.status == 200)
     };
     until("Envoy to be live", live).await;
-    let listeners = within("Envoy's listeners", client::get(admin, "/listeners?format=json", &[])).await.json();
+    let listeners =
+        within("Envoy's listeners", client::get(admin, "/listeners?format=json", &[])).await.json();
     let bound: &Value = &listeners["listener_statuses"][0]["local_address"]["socket_address"];
     format!("127.0.0.1:{}", bound["port_value"]).parse().unwrap_or_else(|_| panic!("{listeners}"))
 }

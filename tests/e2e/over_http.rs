@@ -1,1 +1,7 @@
-//! Later.
+//! The HTTP door, as curl would use it.
+
+mod checks;
+mod short_ways;
+mod json;
+mod health;
+mod rubbish;

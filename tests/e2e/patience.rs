@@ -5,9 +5,14 @@ use std::time::Duration;
 const CEILING: Duration = Duration::from_secs(20);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
+/// What a future gives, unless it was waited for in vain.
+pub(crate) async fn in_time<T>(future: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(CEILING, future).await.ok()
+}
+
 /// What a future gives, or the end of the test that waited in vain for it.
 pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(CEILING, future).await.unwrap_or_else(|_| panic!("waited in vain for {what}"))
+    in_time(future).await.unwrap_or_else(|| panic!("waited in vain for {what}"))
 }
 
 /// Looks again and again until there is something to see.

@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
 
-use crate::patience::within;
+use crate::patience::{in_time, within};
 
 /// A running program.
 pub(crate) struct Program {
@@ -36,8 +36,8 @@ impl Program {
     pub(crate) async fn line<T>(&self, what: &str, pick: impl Fn(&str) -> Option<T>) -> T {
         let first = |lines: &Vec<String>| lines.iter().find_map(|line| pick(line));
         let mut log = self.log.clone();
-        let found = within(what, log.wait_for(|lines| first(lines).is_some())).await.is_ok();
-        assert!(found, "it ended without {what}:\n{}", self.said());
+        let said = in_time(log.wait_for(|lines| first(lines).is_some())).await;
+        assert!(matches!(said, Some(Ok(_))), "no line with {what}:\n{}", self.said());
         first(&self.log.borrow()).unwrap()
     }
 
@@ -61,7 +61,8 @@ impl Program {
 
     /// Waits for its end, and gives its exit code and everything it said.
     pub(crate) async fn end(mut self) -> (Option<i32>, String) {
-        let status = within("its end", self.child.wait()).await.unwrap();
+        let ended = in_time(self.child.wait()).await;
+        let status = ended.unwrap_or_else(|| panic!("it does not end:\n{}", self.said())).unwrap();
         within("its last words", self.silence()).await;
         (status.code(), self.said())
     }
@@ -83,6 +84,14 @@ pub(crate) fn root() -> &'static Path {
 pub(crate) fn installed(place: &str) -> PathBuf {
     let ours = root().join("target/tools").join(place);
     let name = ours.file_name().unwrap().to_owned();
-    let on_path = || std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(&name)).find(|path| path.exists());
-    if ours.exists() { ours } else { on_path().unwrap_or_else(|| panic!("{} is missing: run tools/needs", name.display())) }
+    let on_path = || {
+        std::env::split_paths(&std::env::var_os("PATH")?)
+            .map(|folder| folder.join(&name))
+            .find(|path| path.exists())
+    };
+    if ours.exists() {
+        ours
+    } else {
+        on_path().unwrap_or_else(|| panic!("{} is missing: run tools/needs", name.display()))
+    }
 }

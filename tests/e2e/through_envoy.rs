@@ -5,5 +5,6 @@ mod costs;
 mod modes;
 mod trees;
 mod headers;
+mod health;
 mod failure;
 mod reload;

@@ -114,6 +114,9 @@ fn address(line: &str, door: &str) -> Option<SocketAddr> {
 fn the_address_of_a_door_is_read_in_text_and_in_json() {
     let expected = Some("127.0.0.1:41234".parse().unwrap());
     assert_eq!(address("12:00:01 INFO listening door=grpc addr=127.0.0.1:41234", "grpc"), expected);
-    assert_eq!(address(r#"{"message":"listening","door":"grpc","addr":"127.0.0.1:41234"}"#, "grpc"), expected);
+    assert_eq!(
+        address(r#"{"message":"listening","door":"grpc","addr":"127.0.0.1:41234"}"#, "grpc"),
+        expected
+    );
     assert_eq!(address("listening door=http addr=127.0.0.1:41234", "grpc"), None);
 }

@@ -13,22 +13,24 @@ pub(crate) struct Settings {
     on_route: bool,
     /// More members of the filter.
     filter: Value,
+    /// More members of the cluster that our door is.
+    cluster: Value,
 }
 
 impl Settings {
     /// The filter asks about one descriptor made of these actions.
-    pub(crate) fn actions(actions: Value) -> Self {
+    pub(crate) fn actions(actions: &Value) -> Self {
         Self::rate_limits(json!([{ "actions": actions }]))
     }
 
     /// The filter asks about these descriptors.
     pub(crate) fn rate_limits(rate_limits: Value) -> Self {
-        Self { rate_limits, on_route: false, filter: json!({}) }
+        Self { rate_limits, on_route: false, filter: json!({}), cluster: json!({}) }
     }
 
     /// The filter asks about the key in `x-api-key`.
     pub(crate) fn api_key() -> Self {
-        Self::actions(json!([header("x-api-key", "api_key")]))
+        Self::actions(&json!([header("x-api-key", "api_key")]))
     }
 
     /// The same, with the descriptors on the route itself, as most configurations in the world have them.
@@ -40,6 +42,19 @@ impl Settings {
     /// The same, with a member of the filter.
     pub(crate) fn with(mut self, name: &str, value: Value) -> Self {
         self.filter[name] = value;
+        self
+    }
+
+    /// The same, asking our health service for the word on `ratelimit` ten times a second.
+    pub(crate) fn with_health_check(mut self) -> Self {
+        self.cluster["health_checks"] = json!([{
+            "timeout": "5s",
+            "interval": "0.1s",
+            "no_traffic_interval": "0.1s",
+            "healthy_threshold": 1,
+            "unhealthy_threshold": 1,
+            "grpc_health_check": { "service_name": "ratelimit" },
+        }]);
         self
     }
 
@@ -56,16 +71,13 @@ impl Settings {
 
     /// The deadline is far beyond Envoy's own 20 ms: a busy machine must not change what a test sees.
     fn filter(&self) -> Value {
-        let mut filter = json!({
+        let filter = json!({
             "@type": kind("filters.http.ratelimit.v3.RateLimit"),
             "domain": "api",
             "timeout": "5s",
             "rate_limit_service": { "transport_api_version": "V3", "grpc_service": { "envoy_grpc": { "cluster_name": "tidegate" } } },
         });
-        for (name, value) in self.filter.as_object().unwrap() {
-            filter[name] = value.clone();
-        }
-        filter
+        merge(filter, &self.filter)
     }
 }
 
@@ -93,7 +105,7 @@ pub(super) fn whole(door: SocketAddr, upstream: SocketAddr, settings: &Settings)
         "admin": { "address": address(free) },
         "static_resources": {
             "listeners": [{ "name": "front", "address": address(free), "filter_chains": [chain] }],
-            "clusters": [cluster("upstream", upstream), door_cluster(door)],
+            "clusters": [cluster("upstream", upstream), door_cluster(door, &settings.cluster)],
         },
     })
 }
@@ -107,14 +119,22 @@ fn cluster(name: &str, at: SocketAddr) -> Value {
     })
 }
 
-fn door_cluster(at: SocketAddr) -> Value {
+fn door_cluster(at: SocketAddr, more: &Value) -> Value {
     let mut cluster = cluster("tidegate", at);
     let http2 = json!({
         "@type": kind("upstreams.http.v3.HttpProtocolOptions"),
         "explicit_http_config": { "http2_protocol_options": {} },
     });
-    cluster["typed_extension_protocol_options"] = json!({ "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": http2 });
-    cluster
+    cluster["typed_extension_protocol_options"] =
+        json!({ "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": http2 });
+    merge(cluster, more)
+}
+
+fn merge(mut whole: Value, more: &Value) -> Value {
+    for (name, value) in more.as_object().unwrap() {
+        whole[name] = value.clone();
+    }
+    whole
 }
 
 fn address(at: SocketAddr) -> Value {

@@ -14,7 +14,9 @@ rules:
 ";
 
 fn costing(hits_addend: &Value) -> Settings {
-    Settings::rate_limits(json!([{ "actions": [header("x-api-key", "api_key")], "hits_addend": hits_addend }]))
+    Settings::rate_limits(
+        json!([{ "actions": [header("x-api-key", "api_key")], "hits_addend": hits_addend }]),
+    )
 }
 
 #[tokio::test]

@@ -42,6 +42,8 @@ async fn envoy_lets_pass_while_our_server_is_gone_and_asks_it_again_when_it_is_b
 
 #[tokio::test]
 async fn envoy_refuses_while_our_server_is_gone_if_it_is_told_to() {
-    let settings = Settings::api_key().with("failure_mode_deny", json!(true)).with("status_on_error", json!({ "code": 503 }));
+    let settings = Settings::api_key()
+        .with("failure_mode_deny", json!(true))
+        .with("status_on_error", json!({ "code": 503 }));
     gone_and_back(&host(3), &settings, 503).await;
 }

@@ -19,8 +19,10 @@ rules:
 
 async fn start() -> (Tidegate, Envoy) {
     let tidegate = Tidegate::with(TWO_LIMITS).await;
-    let limits = json!([{ "actions": [header("x-api-key", "api_key")] }, { "actions": [header("x-org", "org")] }]);
-    let settings = Settings::rate_limits(limits).with("enable_x_ratelimit_headers", json!("DRAFT_VERSION_03"));
+    let limits =
+        json!([{ "actions": [header("x-api-key", "api_key")] }, { "actions": [header("x-org", "org")] }]);
+    let settings =
+        Settings::rate_limits(limits).with("enable_x_ratelimit_headers", json!("DRAFT_VERSION_03"));
     let envoy = Envoy::start(tidegate.grpc, &settings).await;
     (tidegate, envoy)
 }
@@ -51,7 +53,10 @@ async fn what_passes_carries_our_headers_and_the_upstream_s_own_type() {
     let policies = answer.header("ratelimit-policy").unwrap();
     assert_eq!(policies, r#""per-key";q=3;w=3600, "per-org";q=100;w=86400"#);
     let standing = answer.header("ratelimit").unwrap();
-    assert!(standing.starts_with(r#""per-key";r=2;t="#) && standing.contains(r#""per-org";r=99;t="#), "{standing}");
+    assert!(
+        standing.starts_with(r#""per-key";r=2;t="#) && standing.contains(r#""per-org";r=99;t="#),
+        "{standing}"
+    );
     assert_eq!(answer.header("content-type"), Some("text/plain; charset=utf-8"), "{answer:?}");
     assert_eq!(answer.header("retry-after"), None);
 }

@@ -87,7 +87,7 @@ rules:
     limit: 1/h
 ";
     let tidegate = Tidegate::with(rules).await;
-    let settings = Settings::actions(json!([{ "remote_address": {} }]));
+    let settings = Settings::actions(&json!([{ "remote_address": {} }]));
     let envoy = Envoy::start(tidegate.grpc, &settings).await;
     let from = async |address: &str| envoy.get("/", &[("x-forwarded-for", address)]).await.status;
     assert_eq!(from("203.0.113.7").await, 200);
@@ -111,8 +111,9 @@ rules:
 "#;
     let tidegate = Tidegate::with(rules).await;
     let stage = json!({ "generic_key": { "descriptor_key": "stage", "descriptor_value": "live" } });
-    let actions = json!([stage, header(":method", "method"), header(":path", "path"), header("x-api-key", "api_key")]);
-    let envoy = Envoy::start(tidegate.grpc, &Settings::actions(actions)).await;
+    let actions =
+        json!([stage, header(":method", "method"), header(":path", "path"), header("x-api-key", "api_key")]);
+    let envoy = Envoy::start(tidegate.grpc, &Settings::actions(&actions)).await;
     let key = [("x-api-key", "k1")];
     envoy.get("/api/v1/orders/7", &key).await.expect(200);
     envoy.get("/api/v1/orders/8/lines", &key).await.expect(429);
@@ -133,7 +134,8 @@ rules:
     limit: 3/h
 ";
     let tidegate = Tidegate::with(rules).await;
-    let limits = json!([{ "actions": [header("x-api-key", "api_key")] }, { "actions": [header("x-org", "org")] }]);
+    let limits =
+        json!([{ "actions": [header("x-api-key", "api_key")] }, { "actions": [header("x-org", "org")] }]);
     let envoy = Envoy::start(tidegate.grpc, &Settings::rate_limits(limits)).await;
     let ask = async |key: &str| envoy.get("/", &[("x-api-key", key), ("x-org", "acme")]).await;
     ask("k1").await.expect(200);
@@ -156,4 +158,22 @@ async fn nothing_is_refused_in_a_domain_without_rules() {
     }
     assert_eq!(envoy.stat("cluster.upstream.ratelimit.error").await, 0);
     assert_eq!(envoy.stat("cluster.upstream.ratelimit.ok").await, 5);
+}
+
+#[tokio::test]
+async fn a_limit_that_envoy_sends_along_stands_in_for_the_tree_s() {
+    let tree = "
+domain: api
+descriptors:
+  - key: api_key
+    rate_limit: { unit: year, requests_per_unit: 1 }
+";
+    let tidegate = Tidegate::with(tree).await;
+    let own = json!({ "rate_limit": { "requests_per_unit": 3, "unit": "YEAR" } });
+    let limits = json!([{ "actions": [header("x-api-key", "api_key")], "limit": own }]);
+    let envoy = Envoy::start(tidegate.grpc, &Settings::rate_limits(limits)).await;
+    for _ in 0..3 {
+        envoy.ask("k1").await.expect(200);
+    }
+    envoy.ask("k1").await.expect(429);
 }

@@ -52,7 +52,7 @@ descriptors:
 async fn start(entries: &[&str]) -> (Tidegate, Envoy) {
     let tidegate = Tidegate::with(TREE).await;
     let actions: Vec<_> = entries.iter().map(|key| header(&format!("x-{key}"), key)).collect();
-    let envoy = Envoy::start(tidegate.grpc, &Settings::actions(json!(actions)).on_route()).await;
+    let envoy = Envoy::start(tidegate.grpc, &Settings::actions(&json!(actions)).on_route()).await;
     (tidegate, envoy)
 }
 
@@ -68,7 +68,11 @@ async fn statuses(envoy: &Envoy, databases: &[&str]) -> Vec<u16> {
 async fn a_tree_of_envoyproxy_ratelimit_limits_as_it_says() {
     let (_tidegate, envoy) = start(&["database"]).await;
     assert_eq!(statuses(&envoy, &["users", "users", "users"]).await, [200, 200, 429]);
-    assert_eq!(statuses(&envoy, &["a", "a", "b"]).await, [200, 429, 200], "each other value has a counter of its own");
+    assert_eq!(
+        statuses(&envoy, &["a", "a", "b"]).await,
+        [200, 429, 200],
+        "each other value has a counter of its own"
+    );
     assert_eq!(statuses(&envoy, &["free", "free", "free"]).await, [200, 200, 200]);
     assert_eq!(statuses(&envoy, &["closed"]).await, [429], "0 per unit refuses everything");
     assert_eq!(statuses(&envoy, &["watched", "watched"]).await, [200, 200], "shadow_mode refuses nothing");
@@ -80,7 +84,8 @@ async fn a_tree_of_envoyproxy_ratelimit_limits_as_it_says() {
 #[tokio::test]
 async fn a_nested_descriptor_counts_each_of_its_values() {
     let (_tidegate, envoy) = start(&["database", "table"]).await;
-    let ask = async |table: &str| envoy.get("/", &[("x-database", "nested"), ("x-table", table)]).await.status;
+    let ask =
+        async |table: &str| envoy.get("/", &[("x-database", "nested"), ("x-table", table)]).await.status;
     assert_eq!(ask("orders").await, 200);
     assert_eq!(ask("orders").await, 429);
     assert_eq!(ask("lines").await, 200);
