@@ -229,13 +229,8 @@ impl Way<'_, '_> {
     }
 
     fn missing(&self, rule: &Rule, facts: &Facts<'_>) -> Option<String> {
-        let missing = rule.by.iter().find(|by| match by {
-            By::Attribute(attribute) | By::Address(attribute) | By::Capture { attribute, .. } => {
-                facts.get(*attribute).is_none()
-            }
-        })?;
-        let (By::Attribute(attribute) | By::Address(attribute) | By::Capture { attribute, .. }) = missing;
-        Some(self.domain.names.name(*attribute).to_owned())
+        let missing = rule.by.iter().map(By::attribute).find(|attribute| facts.get(*attribute).is_none())?;
+        Some(self.domain.names.name(missing).to_owned())
     }
 }
 

@@ -98,6 +98,17 @@ pub enum By {
     },
 }
 
+impl By {
+    /// The attribute that the value comes from.
+    pub const fn attribute(&self) -> AttributeId {
+        match self {
+            Self::Attribute(attribute) | Self::Address(attribute) | Self::Capture { attribute, .. } => {
+                *attribute
+            }
+        }
+    }
+}
+
 /// Whose counters a rule's are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {

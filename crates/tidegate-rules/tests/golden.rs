@@ -35,3 +35,15 @@ fn the_compiler_says_what_it_said() {
     let stems = |ending| files(ending).into_iter().map(|path| path.with_extension("")).collect::<Vec<_>>();
     assert_eq!(stems("yaml"), stems("txt"), "every text belongs to a file");
 }
+
+#[test]
+fn the_reference_is_what_the_tables_say() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/rules.md");
+    let head = "# Rules: every key\n\nMade from the tables that files are held against; `tidegate init` writes a file to start from, and \
+        [the guide](../guides/rules.md) explains.\n\n";
+    let text = format!("{head}{}", tidegate_rules::schema::reference().trim_end()) + "\n";
+    if std::env::var_os("TIDEGATE_BLESS").is_some() {
+        std::fs::write(&path, &text).expect("the folder is there");
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap_or_default(), text, "TIDEGATE_BLESS=1 writes it anew");
+}
