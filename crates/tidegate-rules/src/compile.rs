@@ -3,6 +3,8 @@
 mod domain;
 mod identities;
 mod rules;
+mod rule_limits;
+mod rule_terms;
 mod tree;
 
 use std::collections::BTreeMap;

@@ -3,23 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tidegate_core::{Algorithm, Limit, Timestamp, Window};
-
 use crate::condition::Condition;
 use crate::conditions::{Captured, Conditions, canonical, mentions};
 use crate::diagnostic::Diagnostic;
 use crate::glob::Glob;
-use crate::notation;
-use crate::rule::{Action, By, Class, Cost, Limits, Mode, Origin, Refusal, Rule, RuleLimit, Scope};
-use crate::schedule::Schedule;
+use crate::rule::{Action, By, Class, Mode, Origin, Refusal, Rule, Scope};
 use crate::shape::head;
+use crate::source::Span;
 use crate::yaml::{Node, Value};
-use crate::{limits, source::Span};
 
 use super::domain::Builder;
-
-/// Adds something to a schedule.
-type Add = fn(&mut Schedule, &str) -> Result<(), String>;
 
 /// A rule and what is settled when all are there.
 pub(super) struct Draft {
@@ -50,23 +43,23 @@ pub(super) fn read(builder: &mut Builder<'_>, file: usize, node: &Node) {
 }
 
 /// A rule as written, with what its file has for all.
-struct Written<'n> {
-    rule: &'n Node,
+pub(super) struct Written<'n> {
+    pub(super) rule: &'n Node,
     defaults: Option<&'n Node>,
-    file: usize,
+    pub(super) file: usize,
 }
 
 impl<'n> Written<'n> {
-    fn get(&self, name: &str) -> Option<&'n Node> {
+    pub(super) fn get(&self, name: &str) -> Option<&'n Node> {
         let present = |node: &&Node| node.value != Value::Null;
         self.rule.get(name).filter(present).or_else(|| self.defaults?.get(name).filter(present))
     }
 
-    fn text(&self, name: &str) -> Option<String> {
+    pub(super) fn text(&self, name: &str) -> Option<String> {
         self.get(name).and_then(Node::text)
     }
 
-    fn say(&self, builder: &mut Builder<'_>, diagnostic: Diagnostic) {
+    pub(super) fn say(&self, builder: &mut Builder<'_>, diagnostic: Diagnostic) {
         builder.say(self.file, diagnostic);
     }
 
@@ -196,180 +189,12 @@ impl<'n> Written<'n> {
         scope
     }
 
-    fn limits(&self, builder: &mut Builder<'_>, rule: &str, action: Action) -> Limits {
-        let takes_none = matches!(action, Action::Block | Action::Bypass | Action::Unlimited);
-        for key in ["limit", "limits", "tiers", "block_for"].into_iter().filter(|_| takes_none) {
-            if let Some(node) = self.rule.get(key) {
-                let message = format!("`action: {}` takes no `{key}`", action.word());
-                self.say(
-                    builder,
-                    Diagnostic::error("action", head(node), message).help("remove one of them"),
-                );
-            }
-        }
-        let (one, several) = (self.rule.get("limit"), self.rule.get("limits"));
-        if let (Some(_), Some(several)) = (one, several) {
-            let said = Diagnostic::error("limit", head(several), "the rule has both `limit` and `limits`");
-            self.say(builder, said.help("put all of them into `limits`"));
-        }
-        let nodes = one.into_iter().chain(several.map(Node::items).unwrap_or_default());
-        let own = self.list(builder, rule, action, &nodes.collect::<Vec<_>>());
-        let mut tiers = Vec::new();
-        for (tier, node) in self.rule.get("tiers").map(Node::entries).unwrap_or_default() {
-            let nodes: Vec<&Node> = node.items().iter().collect();
-            tiers.push((tier.name.as_str().into(), self.list(builder, rule, action, &nodes)));
-        }
-        if !takes_none && one.is_none() && several.is_none() {
-            let missing =
-                Diagnostic::error("no-limit", head(self.rule), format!("the rule `{rule}` has no limit"));
-            self.say(
-                builder,
-                missing.help("write `limit: 100/min`, or `action: block`, `bypass` or `unlimited`"),
-            );
-        }
-        let tier_by = if tiers.is_empty() {
-            None
-        } else {
-            builder.names.intern(&self.text("tier_by").unwrap_or_else(|| "plan".into()))
-        };
-        Limits { own, tiers, tier_by }
-    }
-
-    fn list(&self, builder: &mut Builder<'_>, rule: &str, action: Action, nodes: &[&Node]) -> Vec<RuleLimit> {
-        let mut made: Vec<RuleLimit> = Vec::new();
-        for node in nodes.iter().filter(|node| !matches!(node.value, Value::List(_) | Value::Null)) {
-            let before = builder.files[self.file].diagnostics.count(crate::Severity::Error);
-            let limit = match limits::read(node, rule, action == Action::Delay) {
-                Ok(limit) => limit,
-                Err(diagnostic) => {
-                    // A table has said already what is wrong with the form of a long one.
-                    if before == 0
-                        || !matches!(node.value, Value::Map(_))
-                        || diagnostic.message != "this is no limit"
-                    {
-                        self.say(builder, diagnostic);
-                    }
-                    continue;
-                }
-            };
-            if action == Action::Delay && limit.algorithm() != Algorithm::LeakyBucket {
-                let said = Diagnostic::error("action", head(node), "only a rate can delay");
-                self.say(builder, said.help("write a rate such as 10/s burst 20, or another action"));
-            }
-            let refused_count = self.get("count_refused").and_then(Node::truth) == Some(true);
-            if limit.algorithm() == Algorithm::Concurrency && refused_count {
-                let said = Diagnostic::error("limit", head(node), "a refused request holds no slot");
-                self.say(
-                    builder,
-                    said.help("remove `count_refused`, or put the slots into a rule of their own"),
-                );
-            }
-            if made.iter().any(|other| other.identity == limit.identity) {
-                let said = Diagnostic::error(
-                    "limit",
-                    head(node),
-                    "another limit of this rule has the same algorithm and window",
-                );
-                self.say(builder, said.help("keep one of them, or give this one a `name` in the long form"));
-            }
-            made.push(limit);
-        }
-        if made.len() > 1 {
-            for limit in &mut made {
-                let own = limit.identity.rsplit_once('/').map_or(&*limit.identity, |(_, window)| window);
-                limit.policy = format!("{rule}:{own}").into();
-            }
-        }
-        made
-    }
-
-    fn cost(&self, builder: &mut Builder<'_>) -> Cost {
-        let Some(node) = self.get("cost") else { return Cost::Fixed(1) };
-        let default = node.get("default").and_then(Node::count).unwrap_or(1);
-        let most = node.get("most").and_then(Node::count).unwrap_or(1_000_000);
-        match (&node.value, node.text_at("attribute"), node.get("methods")) {
-            (Value::Integer(_), ..) => Cost::Fixed(node.count().unwrap_or(1)),
-            (Value::Map(_), Some((name, _)), None) => match builder.names.intern(&canonical(&name)) {
-                Some(attribute) => Cost::Attribute { attribute, default, most },
-                None => Cost::Fixed(default),
-            },
-            (Value::Map(_), None, Some(methods)) => {
-                let point = |(method, points): &(crate::yaml::Key, Node)| {
-                    Some((method.name.to_uppercase().into(), points.count()?))
-                };
-                let points = methods.entries().iter().filter_map(point).collect();
-                match builder.names.intern("method") {
-                    Some(attribute) => Cost::Methods { attribute, points, default },
-                    None => Cost::Fixed(default),
-                }
-            }
-            (Value::Map(_), ..) => {
-                let said =
-                    Diagnostic::error("cost", head(node), "a cost is an attribute's, or it goes by method");
-                self.say(
-                    builder,
-                    said.help("write { attribute: tokens } or { methods: { GET: 1, POST: 5 } }"),
-                );
-                Cost::Fixed(1)
-            }
-            _ => match node.text().and_then(|name| builder.names.intern(&canonical(&name))) {
-                Some(attribute) => Cost::Attribute { attribute, default, most },
-                None => Cost::Fixed(1),
-            },
-        }
-    }
-
     fn refusal(&self) -> Refusal {
         Refusal {
             status: self.get("status").and_then(Node::whole).and_then(|status| u16::try_from(status).ok()),
             title: self.text("title").map(Into::into),
             message: self.text("message").map(Into::into),
         }
-    }
-
-    fn schedule(&self, builder: &mut Builder<'_>) -> Option<Schedule> {
-        let node = self.rule.get("when").filter(|node| matches!(node.value, Value::Map(_)))?;
-        let (zone, at) =
-            node.text_at("tz").map_or_else(|| ("UTC".to_owned(), node.span), |(zone, at)| (zone, at.span));
-        let zone = limits::zone(&zone, at).unwrap_or_else(|diagnostic| {
-            self.say(builder, diagnostic);
-            jiff::tz::TimeZone::UTC
-        });
-        let mut schedule = Schedule::new(zone);
-        let parts: [(&str, Add); 3] =
-            [("hours", Schedule::hours), ("days", Schedule::days), ("dates", Schedule::dates)];
-        for (name, add) in parts {
-            for item in node.get(name).map(Node::items).unwrap_or_default() {
-                if let Err(message) = add(&mut schedule, &item.text().unwrap_or_default()) {
-                    self.say(builder, Diagnostic::error("when", item.span, message));
-                }
-            }
-        }
-        Some(schedule)
-    }
-
-    fn expires_at(&self, builder: &mut Builder<'_>) -> Option<Timestamp> {
-        let (text, at) = self.rule.text_at("expires_at")?;
-        let instant = text.parse::<jiff::Timestamp>().ok().or_else(|| {
-            let date = text.parse::<jiff::civil::Date>().ok()?;
-            Some(date.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
-        });
-        let us = instant.and_then(|instant| u64::try_from(instant.as_microsecond()).ok());
-        if us.is_none() {
-            let said = Diagnostic::error("expires-at", at.span, format!("`{text}` is no instant"));
-            self.say(builder, said.help("write 2027-01-31T00:00:00Z, or a date"));
-        }
-        us.map(Timestamp::from_micros)
-    }
-
-    fn block_for(&self, builder: &mut Builder<'_>) -> Option<Limit> {
-        let (text, at) = self.rule.text_at("block_for")?;
-        let length = notation::duration(&text, at.inner_span(&text));
-        let limit = length.and_then(|length| {
-            Limit::fixed_window(1, Window::FirstHit(length))
-                .map_err(|error| Diagnostic::error("block-for", at.span, error.to_string()))
-        });
-        limit.map_err(|diagnostic| self.say(builder, diagnostic)).ok()
     }
 }
 
