@@ -47,3 +47,55 @@ fn the_reference_is_what_the_tables_say() {
     }
     assert_eq!(std::fs::read_to_string(&path).unwrap_or_default(), text, "TIDEGATE_BLESS=1 writes it anew");
 }
+
+mod rubbish {
+    use proptest::prelude::*;
+    use tidegate_rules::{Source, compile, starter::STARTER};
+
+    const ODD: [&str; 16] = [
+        "{",
+        "}",
+        "[",
+        "]",
+        ":",
+        "- ",
+        "\n",
+        "  ",
+        "&a ",
+        "*a",
+        "!!",
+        "\"",
+        "\u{0}",
+        "99999999999999999999",
+        "ö",
+        "/s burst 0 tz",
+    ];
+
+    fn texts() -> Vec<String> {
+        let golden =
+            super::files("yaml").into_iter().map(|path| std::fs::read_to_string(path).unwrap_or_default());
+        golden.chain([STARTER.to_owned()]).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        /// Whatever is done to a file, there are rules or words about what is wrong.
+        #[test]
+        fn no_text_makes_the_compiler_panic(
+            which in any::<prop::sample::Index>(),
+            changes in prop::collection::vec((any::<prop::sample::Index>(), 0..12_usize, 0..ODD.len()), 1..6),
+        ) {
+            let texts = texts();
+            let mut text: Vec<char> = texts[which.index(texts.len())].chars().collect();
+            for (place, length, odd) in changes {
+                let start = place.index(text.len() + 1);
+                let end = (start + length).min(text.len());
+                text.splice(start..end, ODD[odd].chars());
+            }
+            let compiled = compile(vec![Source::new("odd.yaml", text.into_iter().collect::<String>())]);
+            let said = compiled.render();
+            prop_assert!(compiled.snapshot.is_some() || said.contains("error["), "{}", said);
+        }
+    }
+}
