@@ -1,5 +1,7 @@
 //! A rule where it is filed, and what is done when a request comes upon it.
 
+use std::ops::Deref;
+use std::slice;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -27,6 +29,32 @@ pub(super) enum Known {
 impl Filed {
     pub(super) const fn unknown(rule: u32) -> Self {
         Self { rule, known: Known::Nothing }
+    }
+}
+
+/// The rules under one pivot. Most are alone, and then lie with the pivot, one look into memory nearer.
+pub(super) enum List {
+    One(Filed),
+    Many(Box<[Filed]>),
+}
+
+impl From<Vec<Filed>> for List {
+    fn from(filed: Vec<Filed>) -> Self {
+        match *filed {
+            [one] => Self::One(one),
+            _ => Self::Many(filed.into()),
+        }
+    }
+}
+
+impl Deref for List {
+    type Target = [Filed];
+
+    fn deref(&self) -> &[Filed] {
+        match self {
+            Self::One(one) => slice::from_ref(one),
+            Self::Many(many) => many,
+        }
     }
 }
 

@@ -5,19 +5,19 @@
 
 use std::cmp::Ordering;
 
-use super::filed::{Filed, Hits};
+use super::filed::{Filed, Hits, List};
 
 /// The trees, flat and in order of their beginnings; what holds another comes before it.
 pub(super) struct Forest<K> {
-    /// Apart from the rest, so that a search touches little memory.
-    keys: Box<[K]>,
-    nodes: Box<[Node]>,
+    nodes: Box<[Node<K>]>,
+    /// Apart from the nodes, so that a search touches little memory.
+    lists: Box<[List]>,
 }
 
-struct Node {
+struct Node<K> {
+    key: K,
     /// The innermost that holds this one.
     parent: Option<u32>,
-    list: Box<[Filed]>,
 }
 
 /// A range of values that lies within another, holds it, or has nothing in common with it.
@@ -34,28 +34,28 @@ pub(super) trait Nested: Ord {
 impl<K: Nested> Forest<K> {
     /// Takes the ranges in their order.
     pub(super) fn new(ordered: impl IntoIterator<Item = (K, Vec<Filed>)>) -> Self {
-        let (mut keys, mut nodes): (Vec<K>, Vec<Node>) = (Vec::new(), Vec::new());
+        let (mut nodes, mut lists): (Vec<Node<K>>, Vec<List>) = (Vec::new(), Vec::new());
         for (key, list) in ordered {
             let mut parent = nodes.len().checked_sub(1);
-            while let Some(at) = parent.filter(|at| !keys[*at].holds(key.beginning())) {
+            while let Some(at) = parent.filter(|at| !nodes[*at].key.holds(key.beginning())) {
                 parent = nodes[at].parent.map(|parent| parent as usize);
             }
             let parent = parent.map(|parent| u32::try_from(parent).expect("memory ends before so many"));
-            keys.push(key);
-            nodes.push(Node { parent, list: list.into() });
+            nodes.push(Node { key, parent });
+            lists.push(list.into());
         }
-        Self { keys: keys.into(), nodes: nodes.into() }
+        Self { nodes: nodes.into(), lists: lists.into() }
     }
 
     /// Takes the lists of all that hold the value.
     pub(super) fn look_up(&self, value: &K::Value, hits: &mut Hits<'_, '_>) {
-        let begun = self.keys.partition_point(|key| key.begins_by(value));
+        let begun = self.nodes.partition_point(|node| node.key.begins_by(value));
         let mut place = begun.checked_sub(1);
-        while let Some(outside) = place.filter(|place| !self.keys[*place].holds(value)) {
+        while let Some(outside) = place.filter(|place| !self.nodes[*place].key.holds(value)) {
             place = self.parent(outside);
         }
         while let Some(inside) = place {
-            hits.take(&self.nodes[inside].list);
+            hits.take(&self.lists[inside]);
             place = self.parent(inside);
         }
     }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use super::expressions::Expressions;
-use super::filed::{Filed, Hits};
+use super::filed::{Filed, Hits, List};
 use super::forest::{Addresses, Forest};
 use super::phrases::Phrases;
 use super::trie::Trie;
@@ -34,7 +34,7 @@ enum Lists {
 }
 
 struct Values {
-    lists: HashMap<Box<str>, Box<[Filed]>, Keyed>,
+    lists: HashMap<Box<str>, List, Keyed>,
     /// The length of the longest: longer values are not looked up.
     longest: usize,
 }

@@ -4,7 +4,7 @@ use aho_corasick::automaton::Automaton;
 use aho_corasick::{Anchored, StartKind, dfa, nfa::contiguous};
 use smallvec::SmallVec;
 
-use super::filed::{Filed, Hits};
+use super::filed::{Filed, Hits, List};
 
 /// Up to so many bytes of text the automaton is a table, at most 1 KiB for each byte; beyond, it is slower and smaller.
 const MOST_TABLE_BYTES: usize = 16 << 10;
@@ -12,7 +12,7 @@ const MOST_TABLE_BYTES: usize = 16 << 10;
 /// Lists by texts that a value contains, in whatever case.
 pub(super) struct Phrases {
     states: States,
-    lists: Box<[Box<[Filed]>]>,
+    lists: Box<[List]>,
 }
 
 enum States {
@@ -26,7 +26,7 @@ impl Phrases {
         let texts: Vec<&[u8]> = phrases.iter().map(|(text, _)| text.as_bytes()).collect();
         let bytes: usize = texts.iter().map(|text| text.len()).sum();
         let states = if bytes <= MOST_TABLE_BYTES { table(&texts) } else { compact(&texts) };
-        let lists = phrases.iter().map(|(_, list)| list.as_slice().into()).collect();
+        let lists = phrases.iter().map(|(_, list)| list.clone().into()).collect();
         states.map(|states| Self { states, lists })
     }
 
