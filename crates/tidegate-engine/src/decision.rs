@@ -189,10 +189,17 @@ impl Decision {
             _ => None,
         };
         let mut last = None;
-        let limits = self.limits().filter(LimitView::refuses);
+        let limits = self.limits().filter(|view| self.refused_by(view));
         let limits = limits
             .map(|view| view.rule.map_or(RuleRef { name: "override", dimension: "descriptor" }, rule_ref));
         alone.map(rule_ref).into_iter().chain(limits).filter(move |rule| last.replace(*rule) != Some(*rule))
+    }
+
+    /// Whether the request was refused and that limit is one of those that did: its word counts, or it is a quota and
+    /// every quota is over.
+    pub fn refused_by(&self, view: &LimitView<'_>) -> bool {
+        let quotas_over = || self.limits().filter(LimitView::is_quota).all(|quota| !quota.allows());
+        !self.allowed() && (view.refuses() || (view.is_quota() && !view.allows() && quotas_over()))
     }
 
     /// Why, as a code: `ok`, `endpoint-rate`, `tenant-quota`, `user-concurrency`, `blocked`, `bypassed`, `undecided`, …
@@ -290,6 +297,11 @@ impl<'d> LimitView<'d> {
     /// What happens past it.
     pub fn action(&self) -> Action {
         self.rule.map(|rule| rule.action).unwrap_or_default()
+    }
+
+    /// Whether it refuses only together with all other quotas of the request.
+    pub fn is_quota(&self) -> bool {
+        self.rule.and_then(|rule| rule.tree.as_ref()).is_some_and(|tree| tree.quota)
     }
 
     /// Whether it lets the request pass: its verdict, and that its rule is not closed.

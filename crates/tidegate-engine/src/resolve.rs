@@ -160,15 +160,10 @@ impl<'a, 'v> Writer<'a, 'v> {
         self.matches.views.get(view).map(|view| &view.facts)
     }
 
-    /// The rule's cost as many times as the check asks for.
+    /// The rule's cost as many times as the check asks for, or the descriptor that the rule is reported with.
     fn cost(&self, chosen: &Chosen, rule: &Rule, facts: &Facts<'_>) -> u64 {
-        let own = match chosen.source {
-            Source::Tree { descriptor } => {
-                self.check.descriptors.get(usize::from(descriptor)).and_then(|one| one.cost)
-            }
-            Source::View { .. } => None,
-        };
-        let times = own.unwrap_or(self.check.cost);
+        let descriptor = chosen.descriptor.and_then(|place| self.check.descriptors.get(usize::from(place)));
+        let times = descriptor.and_then(|one| one.cost).unwrap_or(self.check.cost);
         times.saturating_mul(rule_cost(&rule.cost, facts))
     }
 

@@ -1,8 +1,11 @@
 //! Protocols: how a verdict is told to the outside, and what of the outside is to be trusted.
 //!
 //! On the way in, [`client_ip`] says who sent a request that came through proxies. On the way out, [`headers`] tells
-//! the client where it stands with each limit, and [`problem`] writes the body of a refusal. Nothing here waits,
+//! the client where it stands with each limit, and [`problem`] writes the body of a refusal. Nothing of this waits,
 //! counts or reads a clock: bytes come in, bytes go out.
+//!
+//! With features, there are doors to the engine: `rls` is Envoy's rate limit service, `http` an API in JSON. Both ask
+//! through a `door`, which is given its clock.
 //!
 //! ```
 //! use http::HeaderMap;
@@ -27,9 +30,19 @@
 //! ```
 
 pub mod client_ip;
+#[cfg(feature = "rls")]
+pub mod rls;
+#[cfg(feature = "http")]
+pub mod http;
+#[cfg(any(feature = "rls", feature = "http"))]
+mod ratelimit;
+#[cfg(feature = "door")]
+pub mod door;
 pub mod headers;
 pub mod problem;
 
 pub use client_ip::{Prefixes, Source, Trusted, TrustedError};
+#[cfg(feature = "door")]
+pub use door::{Door, DoorSettings};
 pub use headers::{Ietf, Legacy, PartitionKey, Report, SettingError, Settings, Summary, Unit};
 pub use problem::{Kind, Problem};

@@ -59,6 +59,22 @@ impl Problem {
         }
     }
 
+    /// A problem with the request itself rather than with limits: the status and its own title.
+    ///
+    /// ```
+    /// use tidegate_wire::Problem;
+    /// let problem = Problem::of_request(http::StatusCode::NOT_FOUND, "there is nothing under that id");
+    /// assert_eq!(
+    ///     String::from_utf8(problem.to_json())?,
+    ///     r#"{"type":"about:blank","title":"Not Found","status":404,"detail":"there is nothing under that id"}"#,
+    /// );
+    /// # Ok::<(), std::string::FromUtf8Error>(())
+    /// ```
+    pub fn of_request(status: StatusCode, detail: impl Into<String>) -> Self {
+        let title = status.canonical_reason().unwrap_or(Kind::BadRequest.title());
+        Self::new(Kind::BadRequest, detail).with_status(status).with_title(title)
+    }
+
     /// The problem that the refused ones among the reports make: their policies, the same retry time as the
     /// `Retry-After` header, and limit and window (in seconds, rounded up) of the one that binds most.
     ///
@@ -197,7 +213,9 @@ impl Serialize for Problem {
         if let Some(uri) = &self.instance {
             body.serialize_entry(instance, uri)?;
         }
-        body.serialize_entry(violated_policies, &self.violated_policies)?;
+        if self.kind != Kind::BadRequest {
+            body.serialize_entry(violated_policies, &self.violated_policies)?;
+        }
         for (name, value) in &self.members {
             body.serialize_entry(name, value)?;
         }

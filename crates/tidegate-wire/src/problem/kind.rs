@@ -14,6 +14,8 @@ pub enum Kind {
     AbnormalUsage,
     /// A rule shuts the client out, whatever it has left.
     Blocked,
+    /// The request itself is not one that can be answered: malformed, too large, of the wrong kind.
+    BadRequest,
 }
 
 impl Kind {
@@ -25,7 +27,7 @@ impl Kind {
                 "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
             }
             Self::AbnormalUsage => "https://iana.org/assignments/http-problem-types#abnormal-usage-detected",
-            Self::Blocked => "about:blank",
+            Self::Blocked | Self::BadRequest => "about:blank",
         }
     }
 
@@ -36,6 +38,7 @@ impl Kind {
             Self::ReducedCapacity => "Temporary Reduced Capacity",
             Self::AbnormalUsage => "Abnormal Usage Detected",
             Self::Blocked => "Forbidden",
+            Self::BadRequest => "Bad Request",
         }
     }
 
@@ -45,6 +48,7 @@ impl Kind {
             Self::QuotaExceeded | Self::AbnormalUsage => StatusCode::TOO_MANY_REQUESTS,
             Self::ReducedCapacity => StatusCode::SERVICE_UNAVAILABLE,
             Self::Blocked => StatusCode::FORBIDDEN,
+            Self::BadRequest => StatusCode::BAD_REQUEST,
         }
     }
 }

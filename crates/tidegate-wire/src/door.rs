@@ -1,0 +1,193 @@
+//! From a question to the engine and back: what all doors have in common.
+//!
+//! It reads the clock, bounds how many checks are under way at once, and tells a decision in headers and problem details.
+//! Each door has one of its own, so that a flood through one of them does not close the others.
+
+mod settings;
+mod flight;
+mod partition;
+mod told;
+#[cfg(test)]
+pub(crate) mod tests;
+
+use std::fmt;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use tidegate_core::{Ticket, Timestamp};
+use tidegate_engine::{Check, Decision, Engine, Malformed, Settled};
+use tidegate_store::{Hold, Store, StoreError};
+
+pub use partition::PartitionSecret;
+pub use settings::{DoorSettings, Undecided};
+pub use told::{Told, decision_id};
+
+use flight::Flight;
+
+/// What a door reads the time from.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// A way to the engine. Clones are the same door.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tidegate_core::Timestamp;
+/// use tidegate_engine::{Check, Engine};
+/// use tidegate_store::Reference;
+/// use tidegate_wire::door::{Door, DoorSettings};
+///
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let engine = Arc::new(Engine::new(Reference::new()));
+/// let door = Door::new(engine, Arc::new(|| Timestamp::ZERO), DoorSettings::default());
+/// assert!(door.check(&Check::new("api")).await?.allowed());
+/// assert_eq!(door.in_flight(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Door<S> {
+    inner: Arc<Inner<S>>,
+}
+
+struct Inner<S> {
+    engine: Arc<Engine<S>>,
+    clock: Clock,
+    settings: DoorSettings,
+    flight: Flight,
+    overloads: AtomicU64,
+    seed: RandomState,
+    draws: AtomicU64,
+}
+
+impl<S: Store + 'static> Door<S> {
+    /// A door to that engine.
+    pub fn new(engine: Arc<Engine<S>>, clock: Clock, settings: DoorSettings) -> Self {
+        let inner = Inner {
+            engine,
+            clock,
+            flight: Flight::new(settings.most_in_flight),
+            settings,
+            overloads: AtomicU64::new(0),
+            seed: RandomState::new(),
+            draws: AtomicU64::new(0),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// May this request pass? With too many under way, the class of the domain has the say: comfort passes, security is
+    /// shed.
+    pub async fn check(&self, check: &Check<'_>) -> Result<Decision, Malformed> {
+        let now = self.now();
+        match self.inner.flight.board() {
+            Some(_seat) => self.inner.engine.check(check, now).await,
+            None => self.overloaded(check, now),
+        }
+    }
+
+    /// Would it pass? Nothing is charged.
+    pub async fn peek(&self, check: &Check<'_>) -> Result<Decision, Malformed> {
+        let now = self.now();
+        match self.inner.flight.board() {
+            Some(_seat) => self.inner.engine.peek(check, now).await,
+            None => self.overloaded(check, now),
+        }
+    }
+
+    /// May it pass, at a cost that is settled later?
+    pub async fn reserve(&self, check: &Check<'_>, hold: Hold) -> Result<Decision, Malformed> {
+        let now = self.now();
+        match self.inner.flight.board() {
+            Some(_seat) => self.inner.engine.reserve(check, hold, now).await,
+            None => self.overloaded(check, now),
+        }
+    }
+
+    /// Gives back what such a check was charged at that time, or just now. What gives back is never turned away.
+    pub async fn refund(
+        &self,
+        check: &Check<'_>,
+        charged_at: Option<Timestamp>,
+    ) -> Result<Decision, Malformed> {
+        let (now, _seat) = (self.now(), self.inner.flight.squeeze_in());
+        self.inner.engine.refund(check, charged_at.map_or(now, |at| at.min(now)), now).await
+    }
+
+    /// Settles a reservation at what it really cost.
+    pub async fn commit(&self, id: Ticket, cost: u64) -> Settled {
+        let (now, _seat) = (self.now(), self.inner.flight.squeeze_in());
+        self.inner.engine.commit(id, cost, now).await
+    }
+
+    /// Settles a reservation at nothing.
+    pub async fn cancel(&self, id: Ticket) -> Settled {
+        let (now, _seat) = (self.now(), self.inner.flight.squeeze_in());
+        self.inner.engine.cancel(id, now).await
+    }
+
+    /// Gives back the slots that a decision holds.
+    pub async fn release(&self, id: Ticket) -> Settled {
+        let (now, _seat) = (self.now(), self.inner.flight.squeeze_in());
+        self.inner.engine.release(id, now).await
+    }
+
+    /// Lets the slots that a decision holds last another term; how long that is, or `None` if they have ended.
+    pub async fn renew(&self, id: Ticket) -> Result<Option<u64>, StoreError> {
+        let (now, _seat) = (self.now(), self.inner.flight.squeeze_in());
+        let until = self.inner.engine.renew(id, now).await?;
+        Ok(until.map(|until| until.since(now)))
+    }
+
+    /// Headers and, for a refusal, the problem that tell the decision on that check.
+    pub fn tell(&self, check: &Check<'_>, decision: &Decision) -> Told {
+        told::tell(&self.inner.settings, check, decision, self.random())
+    }
+
+    /// The engine behind it.
+    pub fn engine(&self) -> &Arc<Engine<S>> {
+        &self.inner.engine
+    }
+
+    /// How it is set up.
+    pub fn settings(&self) -> &DoorSettings {
+        &self.inner.settings
+    }
+
+    /// How many calls are under way.
+    pub fn in_flight(&self) -> usize {
+        self.inner.flight.count()
+    }
+
+    /// How many checks came when too many were under way.
+    pub fn overloads(&self) -> u64 {
+        self.inner.overloads.load(Relaxed)
+    }
+
+    fn now(&self) -> Timestamp {
+        (self.inner.clock)()
+    }
+
+    fn overloaded(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
+        self.inner.overloads.fetch_add(1, Relaxed);
+        self.inner.engine.overloaded(check, now)
+    }
+
+    /// Another number for each answer, spread evenly; not for secrets.
+    fn random(&self) -> u64 {
+        self.inner.seed.hash_one(self.inner.draws.fetch_add(1, Relaxed))
+    }
+}
+
+impl<S> Clone for Door<S> {
+    fn clone(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner) }
+    }
+}
+
+impl<S> fmt::Debug for Door<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Door")
+            .field("settings", &self.inner.settings)
+            .field("in_flight", &self.inner.flight.count())
+            .finish_non_exhaustive()
+    }
+}

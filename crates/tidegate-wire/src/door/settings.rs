@@ -1,0 +1,48 @@
+//! How a door is set up.
+
+use crate::headers;
+
+use super::PartitionSecret;
+
+/// How a door is set up: what it tells, and how much it takes at once.
+#[derive(Clone, Debug)]
+pub struct DoorSettings {
+    /// Which headers are written.
+    pub headers: headers::Settings,
+    /// The most checks under way at once; beyond, they are answered by class without being asked.
+    pub most_in_flight: usize,
+    /// What partition keys (`pk`) are hashed with. Without it, or unless the headers ask for them, none are told.
+    pub pk_secret: Option<PartitionSecret>,
+    /// The largest body or message.
+    pub max_body_bytes: usize,
+    /// The most checks of one batch.
+    pub max_batch: usize,
+    /// What Envoy is answered if nobody could decide and the class of the rules refuses.
+    pub undecided: Undecided,
+}
+
+/// What Envoy is answered if nobody could decide and the class of the rules refuses. It has no way to make Envoy say 503
+/// by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Undecided {
+    /// The gRPC status UNAVAILABLE: Envoy answers its `status_on_error` if its `failure_mode_deny` is set, and lets the
+    /// request pass if it is not.
+    #[default]
+    Unavailable,
+    /// The code OVER_LIMIT with our problem in the body: Envoy refuses whatever its failure mode, with its
+    /// `rate_limited_status`, which is 429 unless it is set.
+    OverLimit,
+}
+
+impl Default for DoorSettings {
+    fn default() -> Self {
+        Self {
+            headers: headers::Settings::default(),
+            most_in_flight: 10_000,
+            pk_secret: None,
+            max_body_bytes: 1 << 20,
+            max_batch: 100,
+            undecided: Undecided::default(),
+        }
+    }
+}

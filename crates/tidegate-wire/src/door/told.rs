@@ -1,0 +1,150 @@
+//! What a caller is told of a decision: headers on every answer, and a problem on a refusal.
+
+use http::{HeaderMap, StatusCode};
+use tidegate_core::{Outcome as Fate, Retry, Verdict};
+use tidegate_engine::{Check, Decision, LimitView, Outcome};
+use tidegate_rules::rule::{Counted, Rule};
+
+use super::DoorSettings;
+use super::partition::{Partition, Partitions};
+use crate::headers::{self, PartitionKey, Report, Summary, Unit, X_RATELIMIT_DENIED_BY};
+use crate::problem::{Kind, Problem};
+
+/// What a caller is told of a decision.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// Where it stands with its limits. The type of a body is not among them.
+    pub headers: HeaderMap,
+    /// Why it was refused, if it was.
+    pub problem: Option<Problem>,
+}
+
+/// A limit that is told, with its verdict as the caller should take it.
+struct Line<'d> {
+    view: LimitView<'d>,
+    verdict: Verdict,
+    partition: Option<Partition>,
+}
+
+pub(super) fn tell(settings: &DoorSettings, check: &Check<'_>, decision: &Decision, random: u64) -> Told {
+    let lines = lines(settings, check, decision);
+    let reports: Vec<Report<'_>> = lines.iter().map(Line::report).collect();
+    let mut summary = Summary::new(&reports, decision.at);
+    if let Some(us) = decision.retry_after_us() {
+        summary = summary.retrying_after_s(us.div_ceil(1_000_000));
+    }
+    let summary = summary.jittered(&settings.headers, random);
+    let mut out = HeaderMap::new();
+    headers::write(&mut out, &summary, &settings.headers);
+    if settings.headers.denied_by {
+        tell_who_blocks(&mut out, decision);
+    }
+    Told { headers: out, problem: (!decision.allowed()).then(|| problem(decision, &summary)) }
+}
+
+/// The limits that have a say. Those in the shadow have none: a caller that is told of them would heed them.
+fn lines<'d>(settings: &DoorSettings, check: &Check<'_>, decision: &'d Decision) -> Vec<Line<'d>> {
+    let partitions = Partitions::of(settings, check, decision);
+    let told = decision.limits().filter(|view| view.enforced || decision.refused_by(view));
+    let line = |view: LimitView<'d>| Line {
+        verdict: verdict(decision, &view),
+        partition: partitions.as_ref().and_then(|partitions| partitions.partition(&view)),
+        view,
+    };
+    told.map(line).collect()
+}
+
+/// A rule that is closed refuses whatever its limits have left; what passed was refused by nobody.
+fn verdict(decision: &Decision, view: &LimitView<'_>) -> Verdict {
+    let outcome = match view.verdict.outcome {
+        Fate::Refused(_) if decision.allowed() => Fate::Allowed,
+        Fate::Refused(Retry::Never) => Fate::Refused(Retry::Never),
+        _ if decision.allowed() || view.blocked_us == 0 => return *view.verdict,
+        _ => Fate::Refused(Retry::After(view.retry_after_us().unwrap_or(view.blocked_us))),
+    };
+    let remaining = if view.blocked_us > 0 { 0 } else { view.verdict.remaining };
+    Verdict { outcome, remaining, ..*view.verdict }
+}
+
+impl Line<'_> {
+    fn report(&self) -> Report<'_> {
+        let view = &self.view;
+        Report {
+            rule: view.rule_name(),
+            unit: if view.counted() == Counted::Bytes { Unit::ContentBytes } else { Unit::of(view.limit) },
+            dimension: Some(view.rule.map_or("descriptor", |rule| &rule.dimension)),
+            resource: Some(view.rule_name()),
+            partition_key: self.partition.as_ref().map(|key| PartitionKey::from_keyed_hash(key)),
+            ..Report::new(view.policy(), view.limit, &self.verdict)
+        }
+    }
+}
+
+/// A rule that refuses by itself has no limit to report.
+fn tell_who_blocks(out: &mut HeaderMap, decision: &Decision) {
+    let value = blocking(decision).and_then(|rule| headers::denied_by(&rule.dimension, &rule.name));
+    if let Some(value) = value {
+        out.insert(X_RATELIMIT_DENIED_BY, value);
+    }
+}
+
+/// The rule that refuses by itself.
+fn blocking(decision: &Decision) -> Option<&Rule> {
+    decision.deciding_rule().filter(|_| !decision.allowed() && decision.deciding_limit().is_none())
+}
+
+fn problem(decision: &Decision, summary: &Summary<'_>) -> Problem {
+    let status = StatusCode::from_u16(decision.status()).unwrap_or(StatusCode::TOO_MANY_REQUESTS);
+    let mut problem = Problem::from_summary(kind(decision, status), summary).with_status(status);
+    if let Some(rule) = blocking(decision) {
+        problem = problem.violating(&*rule.name).with_detail(format!("rule {} lets nothing pass", rule.name));
+    }
+    if status == StatusCode::SERVICE_UNAVAILABLE && summary.denied_by().is_none() {
+        problem = problem.with_detail(busy(decision, summary));
+    }
+    if let Some(rule) = decision.deciding_rule() {
+        problem = in_the_rules_words(problem, rule);
+    }
+    let id = decision_id(decision);
+    problem.with_instance(instance(&id)).with_id(id).with_code(decision.reason())
+}
+
+fn kind(decision: &Decision, status: StatusCode) -> Kind {
+    match decision.outcome {
+        Outcome::Challenge => Kind::AbnormalUsage,
+        _ if status == StatusCode::SERVICE_UNAVAILABLE => Kind::ReducedCapacity,
+        _ if blocking(decision).is_some() && status == StatusCode::FORBIDDEN => Kind::Blocked,
+        _ => Kind::QuotaExceeded,
+    }
+}
+
+fn busy(decision: &Decision, summary: &Summary<'_>) -> String {
+    let why = match decision.outcome {
+        Outcome::Shed => "there are too many requests at once",
+        _ => "it could not be decided whether the request may pass",
+    };
+    match summary.retry_after_s() {
+        Some(seconds) => format!("{why}; retry in {seconds} s"),
+        None => why.to_owned(),
+    }
+}
+
+fn in_the_rules_words(mut problem: Problem, rule: &Rule) -> Problem {
+    if let Some(title) = rule.refusal.title.as_deref() {
+        problem = problem.with_title(title);
+    }
+    if let Some(message) = rule.refusal.message.as_deref() {
+        problem = problem.with_detail(message);
+    }
+    problem
+}
+
+/// A decision's id as callers know it: 32 hexadecimal digits.
+pub fn decision_id(decision: &Decision) -> String {
+    format!("{:032x}", decision.id.0)
+}
+
+/// The same as a URI: the digits in the groups of a UUID.
+fn instance(id: &str) -> String {
+    format!("urn:uuid:{}-{}-{}-{}-{}", &id[..8], &id[8..12], &id[12..16], &id[16..20], &id[20..])
+}

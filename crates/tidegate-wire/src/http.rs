@@ -1,0 +1,45 @@
+//! The HTTP door: questions and answers in JSON.
+//!
+//! | route | takes | gives |
+//! |---|---|---|
+//! | `POST /v1/check`, `/v1/peek` | a check, `{"checks": […]}` or `[…]` | the decision, or `{"results": […]}` |
+//! | `POST /v1/reserve` | a check with `hold_ms` and `at_end` | the decision |
+//! | `POST /v1/commit` | `{"id", "cost"}` | `{"settled": true}` |
+//! | `POST /v1/cancel`, `/v1/release`, `/v1/renew` | `{"id"}` | `{"settled": true}` |
+//! | `POST /v1/refund` | a check with `charged_at_ms` | the decision |
+//! | `POST /json` | Envoy's `RateLimitRequest` | its `RateLimitResponse` |
+//!
+//! What is refused, and what cannot be understood, is answered with problem details (RFC 9457) that repeat no value of the
+//! request. Health routes, time-outs and what else belongs to a listener are the server's.
+
+mod fields;
+mod body;
+mod question;
+mod answer;
+mod decide;
+mod settle;
+mod protojson;
+#[cfg(test)]
+mod tests;
+
+use axum::Router;
+use axum::routing::post;
+use tidegate_store::Store;
+
+use crate::door::Door;
+
+/// The routes of the door.
+pub fn router<S: Store + 'static>(door: Door<S>) -> Router {
+    Router::new()
+        .route("/v1/check", post(decide::check::<S>))
+        .route("/v1/peek", post(decide::peek::<S>))
+        .route("/v1/reserve", post(decide::reserve::<S>))
+        .route("/v1/refund", post(decide::refund::<S>))
+        .route("/v1/commit", post(settle::commit::<S>))
+        .route("/v1/cancel", post(settle::cancel::<S>))
+        .route("/v1/release", post(settle::release::<S>))
+        .route("/v1/renew", post(settle::renew::<S>))
+        .route("/json", post(protojson::should_rate_limit::<S>))
+        .method_not_allowed_fallback(body::wrong_method)
+        .with_state(door)
+}

@@ -1,0 +1,113 @@
+//! The fields of a JSON object, taken one by one; what is wrong is said with the field's name and never with its value.
+
+use serde_json::{Map, Value};
+
+/// What is wrong with a body.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct Wrong(pub(super) String);
+
+/// An object of which fields are taken until none is left.
+#[derive(Debug)]
+pub(super) struct Fields {
+    what: &'static str,
+    left: Map<String, Value>,
+    known: Vec<&'static str>,
+}
+
+/// As much of an unknown name as is repeated.
+const MOST_OF_A_NAME: usize = 64;
+
+impl Fields {
+    pub(super) fn of(what: &'static str, value: Value) -> Result<Self, Wrong> {
+        match value {
+            Value::Object(left) => Ok(Self { what, left, known: Vec::new() }),
+            other => Err(Wrong(format!("{what} is {} and should be an object", kind(&other)))),
+        }
+    }
+
+    /// The field of that name, or of one of its other spellings; `null` is as good as none.
+    pub(super) fn take(&mut self, names: &[&'static str]) -> Option<Value> {
+        self.known.extend(names.first());
+        let found: Vec<Value> = names.iter().filter_map(|name| self.left.remove(*name)).collect();
+        found.into_iter().find(|value| !value.is_null())
+    }
+
+    pub(super) fn text(&mut self, names: &[&'static str]) -> Result<Option<String>, Wrong> {
+        match self.take(names) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => Err(self.mistaken(names, &other, "text")),
+        }
+    }
+
+    pub(super) fn truth(&mut self, names: &[&'static str]) -> Result<bool, Wrong> {
+        match self.take(names) {
+            None => Ok(false),
+            Some(Value::Bool(truth)) => Ok(truth),
+            Some(other) => Err(self.mistaken(names, &other, "true or false")),
+        }
+    }
+
+    pub(super) fn list(&mut self, names: &[&'static str]) -> Result<Option<Vec<Value>>, Wrong> {
+        match self.take(names) {
+            None => Ok(None),
+            Some(Value::Array(list)) => Ok(Some(list)),
+            Some(other) => Err(self.mistaken(names, &other, "a list")),
+        }
+    }
+
+    pub(super) fn count(&mut self, names: &[&'static str]) -> Result<Option<u64>, Wrong> {
+        self.counted(names, Value::as_u64)
+    }
+
+    /// A number that may come as text, as protobuf writes those of 64 bits.
+    pub(super) fn count_or_digits(&mut self, names: &[&'static str]) -> Result<Option<u64>, Wrong> {
+        self.counted(names, |value| match value {
+            Value::String(digits) => digits.parse().ok(),
+            number => number.as_u64(),
+        })
+    }
+
+    /// Fails if a field is left that nobody has asked for.
+    pub(super) fn finish(self) -> Result<(), Wrong> {
+        let Some((name, _)) = self.left.into_iter().next() else { return Ok(()) };
+        let name: String = name.chars().take(MOST_OF_A_NAME).collect();
+        Err(Wrong(format!("{} has an unknown field `{name}`; it knows {}", self.what, self.known.join(", "))))
+    }
+
+    /// The same said of a field that is not there.
+    pub(super) fn missing(&self, name: &str) -> Wrong {
+        Wrong(format!("{} has no `{name}`", self.what))
+    }
+
+    fn counted(
+        &mut self,
+        names: &[&'static str],
+        read: impl Fn(&Value) -> Option<u64>,
+    ) -> Result<Option<u64>, Wrong> {
+        let Some(value) = self.take(names) else { return Ok(None) };
+        match read(&value) {
+            Some(count) => Ok(Some(count)),
+            None => Err(self.mistaken(names, &value, "a whole number from 0 on")),
+        }
+    }
+
+    fn mistaken(&self, names: &[&'static str], value: &Value, should: &str) -> Wrong {
+        let name = names.first().unwrap_or(&"");
+        Wrong(format!("`{name}` of {} is {} and should be {should}", self.what, kind(value)))
+    }
+}
+
+/// What a value is, in words that do not repeat it.
+pub(super) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(number) if number.is_u64() => "a number",
+        Value::Number(_) => "a number below 0 or with a fraction",
+        Value::String(_) => "text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

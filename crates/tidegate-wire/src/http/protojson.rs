@@ -1,0 +1,162 @@
+//! `POST /json`, as envoyproxy/ratelimit has it: its messages in protobuf's JSON, 200 if the request may pass, 429 if not.
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use http::StatusCode;
+use serde_json::{Map, Value, json};
+use tidegate_store::Store;
+
+use super::answer::json_response;
+use super::body::{self, ContentType};
+use super::fields::{Fields, Wrong};
+use crate::door::Door;
+use crate::problem::{Kind, Problem};
+use crate::ratelimit::{self, Asked, AskedLimit, Failure, Status, Unit};
+
+/// The names of units in protobuf's enums.
+const UNITS: [(Unit, &str); 7] = [
+    (Unit::Second, "SECOND"),
+    (Unit::Minute, "MINUTE"),
+    (Unit::Hour, "HOUR"),
+    (Unit::Day, "DAY"),
+    (Unit::Week, "WEEK"),
+    (Unit::Month, "MONTH"),
+    (Unit::Year, "YEAR"),
+];
+
+pub(super) async fn should_rate_limit<S: Store + 'static>(
+    State(door): State<Door<S>>,
+    request: Request,
+) -> Response {
+    answer(&door, request).await.unwrap_or_else(|problem| body::respond(&problem))
+}
+
+async fn answer<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<Response, Problem> {
+    let value = body::read(request, ContentType::Any, door.settings().max_body_bytes).await?;
+    let answer = ratelimit::answer(door, &decode(value)?).await.map_err(failed)?;
+    let status = if answer.allowed { StatusCode::OK } else { StatusCode::TOO_MANY_REQUESTS };
+    let mut response = json_response(status, &encode(&answer));
+    let told = answer.to_client.iter().filter(|(name, _)| *name != http::header::CONTENT_TYPE);
+    response.headers_mut().extend(told.map(|(name, value)| (name.clone(), value.clone())));
+    Ok(response)
+}
+
+fn failed(failure: Failure) -> Problem {
+    match failure {
+        Failure::Malformed(message) => Problem::of_request(StatusCode::BAD_REQUEST, message),
+        Failure::Undecided => {
+            let detail = "it could not be decided whether the request may pass; retry in 1 s";
+            Problem::new(Kind::ReducedCapacity, detail).retry_after_s(1)
+        }
+    }
+}
+
+fn decode(value: Value) -> Result<ratelimit::Request, Wrong> {
+    let mut fields = Fields::of("the request", value)?;
+    let domain = fields.text(&["domain"])?.unwrap_or_default();
+    let descriptors = fields.list(&["descriptors"])?.unwrap_or_default();
+    let hits = fields.count_or_digits(&["hits_addend", "hitsAddend"])?.unwrap_or(0);
+    fields.finish()?;
+    u32::try_from(hits)
+        .map_err(|_| Wrong("`hits_addend` of the request is more than 32 bits hold".to_owned()))?;
+    Ok(ratelimit::Request {
+        domain,
+        descriptors: descriptors.into_iter().map(descriptor).collect::<Result<_, _>>()?,
+        hits,
+    })
+}
+
+fn descriptor(value: Value) -> Result<Asked, Wrong> {
+    let mut fields = Fields::of("a descriptor", value)?;
+    let entries = fields.list(&["entries"])?.unwrap_or_default();
+    let asked = Asked {
+        entries: entries.into_iter().map(entry).collect::<Result<_, _>>()?,
+        limit: fields.take(&["limit"]).map(limit).transpose()?,
+        hits: fields.count_or_digits(&["hits_addend", "hitsAddend"])?,
+        negative: fields.truth(&["is_negative_hits", "isNegativeHits"])?,
+    };
+    fields.finish().map(|()| asked)
+}
+
+fn entry(value: Value) -> Result<(String, String), Wrong> {
+    let mut fields = Fields::of("an entry", value)?;
+    let key = fields.text(&["key"])?.unwrap_or_default();
+    let value = fields.text(&["value"])?.unwrap_or_default();
+    fields.finish().map(|()| (key, value))
+}
+
+fn limit(value: Value) -> Result<AskedLimit, Wrong> {
+    let mut fields = Fields::of("a limit", value)?;
+    let amount = fields.count_or_digits(&["requests_per_unit", "requestsPerUnit"])?.unwrap_or(0);
+    let amount = u32::try_from(amount)
+        .map_err(|_| Wrong("`requests_per_unit` of a limit is more than 32 bits hold".to_owned()))?;
+    let unit = match fields.take(&["unit"]) {
+        Some(Value::String(name)) => unit_of(&name),
+        Some(number) => number
+            .as_i64()
+            .and_then(|number| i32::try_from(number).ok())
+            .map_or(Unit::Unknown, Unit::from_number),
+        None => Unit::Unknown,
+    };
+    fields.finish().map(|()| AskedLimit { amount, unit })
+}
+
+/// Fields that have nothing to say are left out, as protobuf does.
+fn encode(response: &ratelimit::Response) -> Value {
+    let headers = response
+        .to_client
+        .iter()
+        .filter_map(|(name, value)| Some(json!({ "key": name.as_str(), "value": value.to_str().ok()? })));
+    let requests = response.to_upstream.iter().map(|(name, value)| json!({ "key": name, "value": value }));
+    let fields = [
+        ("overallCode", json!(code(!response.allowed))),
+        ("statuses", response.statuses.iter().map(status).collect()),
+        ("responseHeadersToAdd", headers.collect()),
+        ("requestHeadersToAdd", requests.collect()),
+        ("rawBody", json!(BASE64_STANDARD.encode(&response.body))),
+        ("dynamicMetadata", response.metadata.clone()),
+    ];
+    object(fields)
+}
+
+fn status(status: &Status) -> Value {
+    let current = status.current.as_ref().map(|current| {
+        object([
+            ("name", json!(current.name)),
+            ("requestsPerUnit", json!(current.amount)),
+            ("unit", json!(unit_name(current.unit))),
+        ])
+    });
+    object([
+        ("code", json!(code(status.over))),
+        ("currentLimit", json!(current)),
+        ("limitRemaining", json!(status.remaining)),
+        ("durationUntilReset", json!(status.reset_s.map(|seconds| format!("{seconds}s")))),
+    ])
+}
+
+fn unit_of(name: &str) -> Unit {
+    UNITS.iter().find(|(_, known)| *known == name).map_or(Unit::Unknown, |(unit, _)| *unit)
+}
+
+fn unit_name(unit: Unit) -> &'static str {
+    UNITS.iter().find(|(known, _)| *known == unit).map_or("UNKNOWN", |(_, name)| name)
+}
+
+fn code(over: bool) -> &'static str {
+    if over { "OVER_LIMIT" } else { "OK" }
+}
+
+fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    let says = |value: &Value| match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(list) => !list.is_empty(),
+        Value::Number(number) => number.as_u64() != Some(0),
+        _ => true,
+    };
+    let said = fields.into_iter().filter(|(_, value)| says(value));
+    Value::Object(said.map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>())
+}

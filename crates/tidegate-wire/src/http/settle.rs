@@ -1,0 +1,97 @@
+//! The routes that settle what an earlier decision holds, by its id.
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use http::StatusCode;
+use http::header::RETRY_AFTER;
+use serde_json::json;
+use tidegate_core::Ticket;
+use tidegate_engine::Settled;
+use tidegate_store::Store;
+
+use super::answer::{json_response, milliseconds};
+use super::body::{self, ContentType};
+use super::fields::{Fields, Wrong};
+use crate::door::Door;
+use crate::problem::{Kind, Problem};
+
+pub(super) async fn commit<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
+    match id_and_cost(&door, request).await {
+        Ok((id, cost)) => respond(&door.commit(id, cost).await),
+        Err(problem) => body::respond(&problem),
+    }
+}
+
+pub(super) async fn cancel<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
+    match id(&door, request).await {
+        Ok(id) => respond(&door.cancel(id).await),
+        Err(problem) => body::respond(&problem),
+    }
+}
+
+pub(super) async fn release<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
+    match id(&door, request).await {
+        Ok(id) => respond(&door.release(id).await),
+        Err(problem) => body::respond(&problem),
+    }
+}
+
+/// Says also how long the slots last now, so that the holder knows when to come again.
+pub(super) async fn renew<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
+    let id = match id(&door, request).await {
+        Ok(id) => id,
+        Err(problem) => return body::respond(&problem),
+    };
+    match door.renew(id).await {
+        Ok(Some(us)) => {
+            json_response(StatusCode::OK, &json!({ "settled": true, "ends_after_ms": milliseconds(us) }))
+        }
+        Ok(None) => respond(&Settled::Gone),
+        Err(error) => respond(&Settled::Failed(error.to_string())),
+    }
+}
+
+async fn id<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<Ticket, Problem> {
+    let mut fields = fields(door, request).await?;
+    let id = ticket(&mut fields)?;
+    fields.finish()?;
+    Ok(id)
+}
+
+async fn id_and_cost<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<(Ticket, u64), Problem> {
+    let mut fields = fields(door, request).await?;
+    let id = ticket(&mut fields)?;
+    let cost = fields.count(&["cost"])?.ok_or_else(|| fields.missing("cost"))?;
+    fields.finish()?;
+    Ok((id, cost))
+}
+
+async fn fields<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<Fields, Problem> {
+    let value = body::read(request, ContentType::Json, door.settings().max_body_bytes).await?;
+    Ok(Fields::of("the body", value)?)
+}
+
+fn ticket(fields: &mut Fields) -> Result<Ticket, Wrong> {
+    let digits = fields.text(&["id"])?.ok_or_else(|| fields.missing("id"))?;
+    let sound = digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let number = u128::from_str_radix(&digits, 16).ok().filter(|_| sound);
+    number
+        .map(Ticket)
+        .ok_or_else(|| Wrong("`id` should be the 32 hexadecimal digits of a decision".to_owned()))
+}
+
+fn respond(settled: &Settled) -> Response {
+    match settled {
+        Settled::Done => json_response(StatusCode::OK, &json!({ "settled": true })),
+        Settled::Gone => body::respond(&Problem::of_request(
+            StatusCode::GONE,
+            "there is nothing under that id: settled before, ended, or never there",
+        )),
+        Settled::Failed(_) => {
+            let detail = "it could not be settled; retry in 1 s";
+            let mut response = body::respond(&Problem::new(Kind::ReducedCapacity, detail).retry_after_s(1));
+            response.headers_mut().insert(RETRY_AFTER, 1.into());
+            response
+        }
+    }
+}

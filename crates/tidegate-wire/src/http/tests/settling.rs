@@ -1,0 +1,83 @@
+//! Reservations, slots and refunds.
+
+use super::*;
+
+fn with(mut body: Value, more: Value) -> Value {
+    if let (Some(body), Value::Object(more)) = (body.as_object_mut(), more) {
+        body.extend(more);
+    }
+    body
+}
+
+async fn left(door: &Door<Reference>) -> Value {
+    post(door, "/v1/peek", alice()).await.body["limits"][0]["remaining"].clone()
+}
+
+#[tokio::test]
+async fn a_reservation_is_committed_at_what_it_cost() {
+    let (door, _) = door("domain: api\nrules: [{ name: tokens, by: [user], limit: 100/min }]");
+    let reserved = post(&door, "/v1/reserve", with(alice(), json!({ "cost": 80, "hold_ms": 1000 }))).await;
+    assert_eq!((reserved.status.as_u16(), left(&door).await), (200, json!(20)));
+    let commit = json!({ "id": reserved.body["id"], "cost": 30 });
+    assert_eq!(post(&door, "/v1/commit", &commit).await.body, json!({ "settled": true }));
+    assert_eq!(left(&door).await, 70);
+    assert!(post(&door, "/v1/commit", &commit).await.problem(410).starts_with("there is nothing"));
+}
+
+#[tokio::test]
+async fn a_reservation_is_cancelled_or_given_back_at_its_end() {
+    let (door, hands) = door("domain: api\nrules: [{ name: tokens, by: [user], limit: 100/hour }]");
+    let reserved = post(&door, "/v1/reserve", with(alice(), json!({ "cost": 80 }))).await;
+    let id = json!({ "id": reserved.body["id"] });
+    assert_eq!(post(&door, "/v1/cancel", &id).await.status, 200);
+    assert_eq!(left(&door).await, 100);
+    let hold = json!({ "cost": 80, "hold_ms": 1000, "at_end": "give_back" });
+    assert_eq!(post(&door, "/v1/reserve", with(alice(), hold)).await.status, 200);
+    hands.move_by_s(2);
+    assert_eq!(left(&door).await, 100);
+}
+
+#[tokio::test]
+async fn a_slot_is_renewed_and_released() {
+    let (door, _) = door(RULES);
+    let export = json!({ "domain": "api", "attributes": { "user": "alice", "path": "/export" } });
+    let held = post(&door, "/v1/check", &export).await;
+    let back = post(&door, "/v1/check", &export).await;
+    assert_eq!((back.problem(429).is_empty(), &back.body["reason"]), (false, &json!("endpoint-concurrency")));
+    let id = json!({ "id": held.body["id"] });
+    let renewed = post(&door, "/v1/renew", &id).await;
+    assert_eq!((renewed.status.as_u16(), &renewed.body["settled"]), (200, &json!(true)));
+    assert!(renewed.body["ends_after_ms"].as_u64().unwrap() > 0);
+    assert_eq!(post(&door, "/v1/release", &id).await.body, json!({ "settled": true }));
+    assert_eq!(post(&door, "/v1/check", &export).await.status, 200);
+    for path in ["/v1/renew", "/v1/release", "/v1/cancel"] {
+        post(&door, path, &id).await.problem(410);
+    }
+}
+
+#[tokio::test]
+async fn a_refund_gives_back_what_was_charged_and_no_more() {
+    let (door, _) = door(RULES);
+    for _ in 0..2 {
+        post(&door, "/v1/check", alice()).await;
+    }
+    let back = post(
+        &door,
+        "/v1/refund",
+        with(alice(), json!({ "cost": 9, "charged_at_ms": 1_800_000_000_000_u64 })),
+    )
+    .await;
+    assert_eq!((back.status.as_u16(), &back.body["decision"]), (200, &json!("allow")));
+    assert_eq!(left(&door).await, 2);
+}
+
+#[tokio::test]
+async fn what_cannot_be_settled_is_503_with_a_time_to_return() {
+    let rules = "domain: api\nrules: [{ name: a, by: [user], limit: 1/s }]";
+    let (door, _) = door_to(Faulty::Failing, rules, DoorSettings::default());
+    let reserved = post(&door, "/v1/reserve", alice()).await;
+    assert_eq!(reserved.body["reason"], "undecided");
+    let back = post(&door, "/v1/cancel", json!({ "id": reserved.body["id"] })).await;
+    back.problem(503);
+    assert_eq!(back.headers["retry-after"], "1");
+}

@@ -1,0 +1,151 @@
+//! Envoy's rate limit service apart from its encodings: what gRPC and JSON both carry, and how it is asked and answered.
+//!
+//! Descriptors that charge are one check, paid whole or not at all. Those with an explicit cost of 0 only ask whether
+//! there is room for one more: if there is none, nothing is charged to the others either. Those that are negative are
+//! refunded first, whatever becomes of the rest. All of them are always part of what is asked, at a cost of 0 where it is
+//! not their turn, since rules may count by what stands in several descriptors.
+
+mod unit;
+mod request;
+mod statuses;
+mod metadata;
+#[cfg(test)]
+mod tests;
+
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue};
+use serde_json::Value;
+use tidegate_engine::{Decision, Malformed, Outcome};
+use tidegate_store::Store;
+
+pub(crate) use request::{Asked, AskedLimit, Request};
+pub(crate) use statuses::Status;
+pub(crate) use unit::Unit;
+
+use crate::door::{Door, Undecided};
+use crate::problem;
+use request::Turn;
+
+/// Tells whoever serves the request to do less: the rule that asks for it.
+pub(crate) const DEGRADE: &str = "x-tidegate-degrade";
+/// Tells whoever serves the request to hold it back first: by so many milliseconds.
+pub(crate) const DELAY: &str = "x-tidegate-delay-ms";
+
+/// What Envoy is told.
+#[derive(Debug)]
+pub(crate) struct Response {
+    /// Whether the request may pass.
+    pub(crate) allowed: bool,
+    /// One for each descriptor, in order.
+    pub(crate) statuses: Vec<Status>,
+    /// Headers for the client.
+    pub(crate) to_client: HeaderMap,
+    /// Headers for whoever serves the request.
+    pub(crate) to_upstream: Vec<(&'static str, String)>,
+    /// The body of a refusal.
+    pub(crate) body: Vec<u8>,
+    /// For Envoy's other filters and its logs.
+    pub(crate) metadata: Value,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// It is no question.
+    Malformed(String),
+    /// Nobody could decide, and the class of the rules refuses.
+    Undecided,
+}
+
+impl From<Malformed> for Failure {
+    fn from(malformed: Malformed) -> Self {
+        Self::Malformed(malformed.to_string())
+    }
+}
+
+/// Asks, and says what Envoy is told.
+pub(crate) async fn answer<S: Store + 'static>(
+    door: &Door<S>,
+    request: &Request,
+) -> Result<Response, Failure> {
+    request.validate()?;
+    let refunded = refund(door, request).await?;
+    let decision = match &refunded {
+        Some(decision) if request.all(Turn::Refund) => decision.clone(),
+        _ => decide(door, request).await?,
+    };
+    if nobody_decided(&decision) && door.settings().undecided == Undecided::Unavailable {
+        return Err(Failure::Undecided);
+    }
+    Ok(response(door, request, &decision, refunded.as_ref()))
+}
+
+async fn refund<S: Store + 'static>(
+    door: &Door<S>,
+    request: &Request,
+) -> Result<Option<Decision>, Malformed> {
+    if !request.any(Turn::Refund) {
+        return Ok(None);
+    }
+    let (entries, cost) = (request.entries(), |asked: &Asked| match asked.turn() {
+        Turn::Refund => request.hits_of(asked),
+        Turn::Peek | Turn::Charge => 0,
+    });
+    let descriptors = request.descriptors(&entries, cost);
+    door.refund(&request.check(&descriptors), None).await.map(Some)
+}
+
+/// First whether there is room where nothing is charged, then the charges.
+async fn decide<S: Store + 'static>(door: &Door<S>, request: &Request) -> Result<Decision, Malformed> {
+    let entries = request.entries();
+    if request.any(Turn::Peek) {
+        let one = |asked: &Asked| u64::from(asked.turn() == Turn::Peek);
+        let descriptors = request.descriptors(&entries, one);
+        let peeked = door.peek(&request.check(&descriptors)).await?;
+        if !peeked.allowed() || !request.any(Turn::Charge) {
+            return Ok(peeked);
+        }
+    }
+    let descriptors = request.descriptors(&entries, |asked| match asked.turn() {
+        Turn::Charge => request.hits_of(asked),
+        Turn::Peek | Turn::Refund => 0,
+    });
+    door.check(&request.check(&descriptors)).await
+}
+
+/// Whether it was refused by no rule at all.
+fn nobody_decided(decision: &Decision) -> bool {
+    !decision.allowed() && decision.deciding_limit().is_none() && decision.deciding_rule().is_none()
+}
+
+fn response<S: Store + 'static>(
+    door: &Door<S>,
+    request: &Request,
+    decision: &Decision,
+    refunded: Option<&Decision>,
+) -> Response {
+    let entries = request.entries();
+    let descriptors = request.descriptors(&entries, |_| 0);
+    let told = door.tell(&request.check(&descriptors), decision);
+    let statuses = statuses::statuses(request, decision, refunded);
+    let mut response = Response {
+        allowed: decision.allowed(),
+        metadata: metadata::metadata(request, decision, &statuses),
+        statuses,
+        to_client: told.headers,
+        to_upstream: to_upstream(decision),
+        body: Vec::new(),
+    };
+    if let Some(problem) = told.problem {
+        response.body = problem.to_json();
+        response.to_client.insert(CONTENT_TYPE, HeaderValue::from_static(problem::CONTENT_TYPE));
+    }
+    response
+}
+
+fn to_upstream(decision: &Decision) -> Vec<(&'static str, String)> {
+    let rule = decision.deciding_rule().filter(|_| decision.outcome == Outcome::Degrade);
+    let degrade = rule.map(|rule| (DEGRADE, rule.name.to_string()));
+    let delay = (decision.delay_us > 0).then(|| (DELAY, decision.delay_us.div_ceil(1000).to_string()));
+    degrade.into_iter().chain(delay).collect()
+}

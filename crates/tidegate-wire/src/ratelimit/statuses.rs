@@ -1,0 +1,137 @@
+//! Where each descriptor stands.
+
+use std::cmp::Ordering;
+
+use tidegate_engine::{Decision, LimitView};
+use tidegate_rules::rule::{Action, Mode, Rule};
+
+use super::Unit;
+use super::request::{Asked, Request, Turn};
+
+/// Where a descriptor stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Status {
+    /// Whether it is over its limit. One in the shadow never is.
+    pub(crate) over: bool,
+    /// Of its limits the one that binds most; nothing if it has none.
+    pub(crate) current: Option<Current>,
+    /// What is left of that limit; all there is for what is unlimited.
+    pub(crate) remaining: u32,
+    /// When it is whole again, or worth another try, in seconds, rounded up.
+    pub(crate) reset_s: Option<u64>,
+}
+
+/// A limit as Envoy shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Current {
+    pub(crate) name: String,
+    pub(crate) amount: u32,
+    pub(crate) unit: Unit,
+}
+
+/// One for each descriptor, in order. If the request is refused for none of them in particular, all of them are over.
+pub(super) fn statuses(request: &Request, decision: &Decision, refunded: Option<&Decision>) -> Vec<Status> {
+    let one = |(place, asked): (usize, &Asked)| match (asked.turn(), refunded) {
+        (Turn::Refund, Some(refunded)) => Status { over: false, ..status(place, asked, refunded) },
+        _ => status(place, asked, decision),
+    };
+    let mut statuses: Vec<Status> = request.descriptors.iter().enumerate().map(one).collect();
+    if !decision.allowed() && !statuses.iter().any(|status| status.over) {
+        for status in &mut statuses {
+            status.over = true;
+        }
+    }
+    statuses
+}
+
+/// The rule of the tree for a descriptor.
+pub(super) fn tree_rule<'d>(asked: &Asked, decision: &'d Decision) -> Option<&'d Rule> {
+    let domain = decision.domain().filter(|_| asked.limit.is_none())?;
+    let rule = domain.tree.find(asked.entries.iter().map(|(key, value)| (key.as_str(), value.as_str())))?;
+    domain.rules.get(rule as usize)
+}
+
+fn status(place: usize, asked: &Asked, decision: &Decision) -> Status {
+    let views: Vec<LimitView<'_>> = decision.limits().filter(|view| view.descriptor == Some(place)).collect();
+    match binding(&views) {
+        Some(view) => with_limit(view, asked, views.iter().any(over)),
+        None => without_limit(asked, decision),
+    }
+}
+
+fn over(view: &LimitView<'_>) -> bool {
+    has_a_say(view) && !view.allows()
+}
+
+fn has_a_say(view: &LimitView<'_>) -> bool {
+    view.enforced || view.is_quota()
+}
+
+/// The limit that binds most: of those that have a say, or of all if none has.
+fn binding<'a, 'd>(views: &'a [LimitView<'d>]) -> Option<&'a LimitView<'d>> {
+    let none = !views.iter().any(has_a_say);
+    views.iter().filter(|view| none || has_a_say(view)).min_by(|one, other| binds_more(one, other))
+}
+
+/// The longest wait goes first, then the least share that is left.
+fn binds_more(one: &LimitView<'_>, other: &LimitView<'_>) -> Ordering {
+    let wait = |view: &LimitView<'_>| {
+        if view.allows() { 0 } else { view.retry_after_us().unwrap_or(u64::MAX).max(1) }
+    };
+    let share = |a: &LimitView<'_>, b: &LimitView<'_>| {
+        u128::from(a.verdict.remaining) * u128::from(b.limit.capacity())
+    };
+    wait(other).cmp(&wait(one)).then_with(|| share(one, other).cmp(&share(other, one)))
+}
+
+fn with_limit(view: &LimitView<'_>, asked: &Asked, over: bool) -> Status {
+    let retry_us = if view.allows() { None } else { view.retry_after_us() };
+    let reset_us = retry_us.unwrap_or(view.verdict.reset_after_us);
+    let nothing_left = view.blocked_us > 0 || (!view.allows() && !over);
+    Status {
+        over,
+        current: current(view, asked),
+        remaining: if nothing_left { 0 } else { narrow(view.verdict.remaining) },
+        reset_s: Some(reset_us.div_ceil(1_000_000)).filter(|seconds| *seconds > 0),
+    }
+}
+
+/// What the rule says, or the descriptor itself. Slots are not per any time.
+fn current(view: &LimitView<'_>, asked: &Asked) -> Option<Current> {
+    let Some(limit) = view.rule_limit else {
+        let limit = asked.limit?;
+        return Some(Current { name: String::new(), amount: limit.amount, unit: limit.unit });
+    };
+    let unit = limit.per_us.map_or(Unit::Unknown, Unit::nearest);
+    Some(Current { name: plain(&limit.policy), amount: narrow(limit.amount), unit })
+}
+
+/// A rule of the tree may let all pass, or nothing.
+fn without_limit(asked: &Asked, decision: &Decision) -> Status {
+    let Some(rule) = tree_rule(asked, decision) else { return Status::default() };
+    let nothing_per_us = rule.tree.as_ref().and_then(|tree| tree.nothing_per_us);
+    match (rule.action, nothing_per_us) {
+        (Action::Unlimited, _) => Status { remaining: u32::MAX, ..Status::default() },
+        (Action::Block, Some(per_us)) => Status {
+            over: rule.mode == Mode::Enforce && !decision.allowed(),
+            current: Some(Current { name: plain(name(rule)), amount: 0, unit: Unit::nearest(per_us) }),
+            ..Status::default()
+        },
+        _ => Status::default(),
+    }
+}
+
+fn name(rule: &Rule) -> &str {
+    rule.tree.as_ref().and_then(|tree| tree.limit_name.as_deref()).unwrap_or(&rule.name)
+}
+
+/// A name as Envoy can repeat it: it puts it between quotes as it is.
+fn plain(name: &str) -> String {
+    name.chars()
+        .map(|one| if matches!(one, ' '..='~') && !matches!(one, '"' | '\\') { one } else { '_' })
+        .collect()
+}
+
+fn narrow(amount: u64) -> u32 {
+    u32::try_from(amount).unwrap_or(u32::MAX)
+}

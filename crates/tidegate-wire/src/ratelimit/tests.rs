@@ -1,0 +1,253 @@
+//! What Envoy asks and is told, apart from encodings.
+
+mod any;
+
+use proptest::prelude::*;
+use tidegate_store::{Reference, Store};
+
+use super::*;
+use crate::door::DoorSettings;
+use crate::door::tests::{Faulty, Hands, door, door_to, wait};
+
+const TREE: &str = r#"
+domain: mesh
+rules:
+  - { name: own, by: [client], limit: 3/min }
+  - { name: softly, by: [soft], limit: 1/min, action: degrade }
+  - { name: shaped, by: [queue], limit: { algorithm: leaky_bucket, amount: 1, per: 1s, shape: true, burst: 5 }, action: delay }
+  - { name: slots, by: [worker], limit: 2 concurrent }
+  - { name: odd, by: [odd], limit: 5/10s }
+descriptors:
+  - key: user
+    rate_limit: { unit: minute, requests_per_unit: 3, name: 'per "user"' }
+    metadata: { team: a, deep: { one: 1 } }
+  - key: path
+    rate_limit: { unit: hour, requests_per_unit: 5 }
+    metadata: { team: b, deep: { two: [true, null] } }
+  - key: shadow
+    rate_limit: { unit: second, requests_per_unit: 1 }
+    shadow_mode: true
+  - key: free
+    rate_limit: { unlimited: true, replaces: [{ name: 'per "user"' }] }
+  - key: banned
+    rate_limit: { unit: day, requests_per_unit: 0 }
+  - key: quota
+    value: one
+    rate_limit: { unit: day, requests_per_unit: 1 }
+    quota_mode: true
+  - key: quota
+    value: two
+    rate_limit: { unit: day, requests_per_unit: 2 }
+    quota_mode: true
+"#;
+
+fn asked(key: &str, value: &str) -> Asked {
+    Asked { entries: vec![(key.to_owned(), value.to_owned())], ..Asked::default() }
+}
+
+fn request(descriptors: Vec<Asked>) -> Request {
+    Request { domain: "mesh".to_owned(), descriptors, hits: 0 }
+}
+
+fn ask<S: Store + 'static>(door: &Door<S>, descriptors: Vec<Asked>) -> Response {
+    wait(answer(door, &request(descriptors))).unwrap()
+}
+
+/// Whether each descriptor is over, and what is left of it.
+fn standing(response: &Response) -> Vec<(bool, u32)> {
+    response.statuses.iter().map(|status| (status.over, status.remaining)).collect()
+}
+
+fn current(amount: u32, unit: Unit, name: &str) -> Option<statuses::Current> {
+    Some(statuses::Current { name: name.to_owned(), amount, unit })
+}
+
+fn world() -> (Door<Reference>, Hands) {
+    door(TREE)
+}
+
+#[test]
+fn descriptors_are_charged_together_or_not_at_all() {
+    let (door, _) = world();
+    let both = || vec![asked("user", "a"), asked("path", "/x")];
+    for left in [2, 1, 0] {
+        let response = ask(&door, both());
+        assert_eq!((response.allowed, standing(&response)), (true, vec![(false, left), (false, left + 2)]));
+        assert!(response.body.is_empty());
+        assert!(!response.to_client.contains_key("content-type"));
+    }
+    let refused = ask(&door, both());
+    assert_eq!((refused.allowed, standing(&refused)), (false, vec![(true, 0), (false, 2)]));
+    assert_eq!(refused.to_client["content-type"], "application/problem+json");
+    assert!(String::from_utf8(refused.body).unwrap().contains(r#""status":429"#));
+}
+
+#[test]
+fn a_status_tells_its_limit_and_when_it_is_whole_again() {
+    let (door, hands) = world();
+    hands.move_by_s(17);
+    let response =
+        ask(&door, vec![asked("user", "a"), asked("odd", "b"), asked("worker", "c"), asked("none", "d")]);
+    let told: Vec<_> =
+        response.statuses.iter().map(|status| (status.current.clone(), status.reset_s)).collect();
+    assert_eq!(told[0], (current(3, Unit::Minute, "per _user_"), Some(43)));
+    assert_eq!(told[1].0, current(5, Unit::Minute, "odd"));
+    assert_eq!(told[2].0, current(2, Unit::Unknown, "slots"));
+    assert_eq!(response.statuses[3], Status::default());
+}
+
+#[test]
+fn the_request_s_cost_is_for_descriptors_without_one_and_0_is_1() {
+    let (door, _) = world();
+    let hits = |hits| Asked { hits: Some(hits), ..asked("user", "a") };
+    assert_eq!(standing(&ask(&door, vec![hits(2)])), [(false, 1)]);
+    assert_eq!(standing(&ask(&door, vec![asked("user", "a")])), [(false, 0)]);
+    let two = Request {
+        hits: 2,
+        ..request(vec![asked("path", "/x"), Asked { hits: Some(1), ..asked("client", "c") }])
+    };
+    let response = wait(answer(&door, &two)).unwrap();
+    assert_eq!(standing(&response), [(false, 3), (false, 2)]);
+}
+
+#[test]
+fn an_explicit_0_asks_for_room_and_charges_nothing() {
+    let (door, _) = world();
+    let peek = || Asked { hits: Some(0), ..asked("user", "a") };
+    for _ in 0..5 {
+        assert_eq!(standing(&ask(&door, vec![peek()])), [(false, 3)]);
+    }
+    ask(&door, vec![Asked { hits: Some(3), ..asked("user", "a") }]);
+    let refused = ask(&door, vec![peek(), asked("path", "/x")]);
+    assert_eq!((refused.allowed, standing(&refused)), (false, vec![(true, 0), (false, 5)]));
+    let passed = ask(&door, vec![Asked { hits: Some(0), ..asked("client", "c") }, asked("path", "/x")]);
+    assert_eq!((passed.allowed, standing(&passed)), (true, vec![(false, 3), (false, 4)]));
+}
+
+#[test]
+fn negative_hits_are_given_back_and_the_rest_is_checked() {
+    let (door, _) = world();
+    let back = |hits, key: &str| Asked { hits, negative: true, ..asked(key, "a") };
+    ask(&door, vec![Asked { hits: Some(3), ..asked("user", "a") }]);
+    assert_eq!(standing(&ask(&door, vec![back(Some(2), "user")])), [(false, 2)]);
+    let mixed = ask(&door, vec![asked("path", "/x"), back(None, "user"), asked("path", "/y")]);
+    assert_eq!((mixed.allowed, standing(&mixed)), (true, vec![(false, 4), (false, 3), (false, 4)]));
+    assert_eq!(standing(&ask(&door, vec![back(Some(1_000_000), "user")])), [(false, 3)]);
+    ask(&door, vec![asked("worker", "a")]);
+    assert_eq!(standing(&ask(&door, vec![back(None, "worker")])), [(false, 2)]);
+}
+
+#[test]
+fn a_refund_happens_even_if_the_rest_is_refused() {
+    let (door, _) = world();
+    ask(&door, vec![asked("user", "a")]);
+    let mixed = ask(&door, vec![asked("banned", "b"), Asked { negative: true, ..asked("user", "a") }]);
+    assert_eq!((mixed.allowed, standing(&mixed)), (false, vec![(true, 0), (false, 3)]));
+}
+
+#[test]
+fn what_is_in_the_shadow_is_ok_with_nothing_left() {
+    let (door, _) = world();
+    ask(&door, vec![asked("shadow", "a")]);
+    let response = ask(&door, vec![asked("shadow", "a")]);
+    assert_eq!((response.allowed, standing(&response)), (true, vec![(false, 0)]));
+    assert_eq!(response.statuses[0].current, current(1, Unit::Second, "shadow"));
+    assert!(response.to_client.is_empty());
+}
+
+#[test]
+fn quotas_refuse_only_together() {
+    let (door, _) = world();
+    let both = || vec![asked("quota", "one"), asked("quota", "two")];
+    assert_eq!(standing(&ask(&door, both())), [(false, 0), (false, 1)]);
+    let second = ask(&door, both());
+    assert_eq!((second.allowed, standing(&second)), (true, vec![(true, 0), (false, 0)]));
+    let third = ask(&door, both());
+    assert_eq!((third.allowed, standing(&third)), (false, vec![(true, 0), (true, 0)]));
+    assert!(third.to_client.contains_key("retry-after"));
+}
+
+#[test]
+fn what_is_unlimited_has_all_there_is_and_replaces_another_limit() {
+    let (door, _) = world();
+    let response = ask(&door, vec![asked("user", "a"), asked("free", "b")]);
+    assert_eq!(standing(&response), [(false, 0), (false, u32::MAX)]);
+    assert!(response.statuses.iter().all(|status| status.current.is_none()));
+    assert_eq!(response.metadata.get("metadata"), None);
+}
+
+#[test]
+fn what_is_banned_shows_a_limit_of_nothing() {
+    let (door, _) = world();
+    let response = ask(&door, vec![asked("user", "a"), asked("banned", "b")]);
+    assert_eq!((response.allowed, standing(&response)), (false, vec![(false, 0), (true, 0)]));
+    assert_eq!(response.statuses[1].current, current(0, Unit::Day, "banned"));
+}
+
+#[test]
+fn a_limit_that_comes_with_a_descriptor_goes_before_the_rules() {
+    let (door, _) = world();
+    let limit = Some(AskedLimit { amount: 9, unit: Unit::Hour });
+    let response = ask(&door, vec![Asked { limit, ..asked("user", "a") }]);
+    assert_eq!(
+        (standing(&response), &response.statuses[0].current),
+        (vec![(false, 8)], &current(9, Unit::Hour, ""))
+    );
+}
+
+#[test]
+fn whoever_serves_the_request_is_told_to_do_less_or_to_wait() {
+    let (door, _) = world();
+    assert!(ask(&door, vec![asked("soft", "a")]).to_upstream.is_empty());
+    let soft = ask(&door, vec![asked("soft", "a")]);
+    assert_eq!((soft.allowed, soft.to_upstream), (true, vec![(DEGRADE, "softly".to_owned())]));
+    ask(&door, vec![asked("queue", "a")]);
+    let delayed = ask(&door, vec![asked("queue", "a")]);
+    assert_eq!((delayed.allowed, delayed.to_upstream), (true, vec![(DELAY, "1000".to_owned())]));
+}
+
+#[test]
+fn metadata_of_what_passed_is_merged_and_the_first_word_counts() {
+    let (door, _) = world();
+    let response = ask(&door, vec![asked("user", "a"), asked("path", "/x")]);
+    let metadata = serde_json::json!({ "team": "a", "deep": { "one": 1, "two": [true, null] } });
+    assert_eq!(response.metadata["metadata"], metadata);
+    assert_eq!((&response.metadata["domain"], &response.metadata["snapshot"]), (&"mesh".into(), &7.into()));
+    ask(&door, vec![Asked { hits: Some(2), ..asked("user", "a") }]);
+    let refused = ask(&door, vec![asked("user", "a"), asked("path", "/x")]);
+    assert_eq!(
+        (&refused.metadata["metadata"]["team"], &refused.metadata["rule"]),
+        (&"b".into(), &"user".into())
+    );
+}
+
+#[test]
+fn what_nobody_could_decide_is_a_failure_or_over_the_limit_as_set() {
+    let rules = "domain: mesh\ndefaults: { class: security }\nrules: [{ name: a, by: [user], limit: 1/s }]";
+    let asks = request(vec![asked("user", "a"), asked("path", "/x")]);
+    let (door, _) = door_to(Faulty::Failing, rules, DoorSettings::default());
+    assert!(matches!(wait(answer(&door, &asks)), Err(Failure::Undecided)));
+    let settings = DoorSettings { undecided: Undecided::OverLimit, ..DoorSettings::default() };
+    let (door, _) = door_to(Faulty::Failing, rules, settings);
+    let response = wait(answer(&door, &asks)).unwrap();
+    assert_eq!((response.allowed, standing(&response)), (false, vec![(true, 0), (true, 0)]));
+    assert!(String::from_utf8(response.body).unwrap().contains(r#""status":503"#));
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_asked_each_descriptor_has_its_status(requests in prop::collection::vec(any::request(), 1..8)) {
+        let (door, _) = world();
+        for request in requests {
+            match wait(answer(&door, &request)) {
+                Ok(response) => {
+                    prop_assert_eq!(response.statuses.len(), request.descriptors.len());
+                    prop_assert!(response.allowed || response.statuses.iter().any(|status| status.over));
+                    prop_assert_eq!(response.allowed, response.body.is_empty());
+                }
+                Err(Failure::Malformed(message)) => prop_assert!(!message.is_empty()),
+                Err(Failure::Undecided) => prop_assert!(false, "an embedded store always decides"),
+            }
+        }
+    }
+}

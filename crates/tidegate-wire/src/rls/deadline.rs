@@ -1,0 +1,77 @@
+//! The caller's deadline: an answer that comes later helps nobody.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tonic::Status;
+use tonic::metadata::MetadataMap;
+
+/// How long the caller waits, if it says so: `grpc-timeout`, at most eight digits and a unit. What cannot be read is as if
+/// it were not there.
+pub(super) fn of(metadata: &MetadataMap) -> Option<Duration> {
+    parse(metadata.get("grpc-timeout")?.to_str().ok()?)
+}
+
+/// The answer, unless the caller is gone before.
+pub(super) async fn within<T>(
+    deadline: Option<Duration>,
+    answer: impl Future<Output = T>,
+) -> Result<T, Status> {
+    match deadline {
+        None => Ok(answer.await),
+        Some(deadline) => tokio::time::timeout(deadline, answer)
+            .await
+            .map_err(|_| Status::deadline_exceeded("the answer would come after the caller's deadline")),
+    }
+}
+
+fn parse(text: &str) -> Option<Duration> {
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    if digits.len() > 8 || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let amount: u64 = digits.parse().ok()?;
+    match unit {
+        "H" => Some(Duration::from_secs(amount * 3600)),
+        "M" => Some(Duration::from_secs(amount * 60)),
+        "S" => Some(Duration::from_secs(amount)),
+        "m" => Some(Duration::from_millis(amount)),
+        "u" => Some(Duration::from_micros(amount)),
+        "n" => Some(Duration::from_nanos(amount)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_unit_is_read() {
+        for (text, deadline) in [
+            ("1H", Duration::from_secs(3600)),
+            ("2M", Duration::from_secs(120)),
+            ("3S", Duration::from_secs(3)),
+            ("20m", Duration::from_millis(20)),
+            ("19999u", Duration::from_micros(19_999)),
+            ("99999999n", Duration::from_nanos(99_999_999)),
+        ] {
+            assert_eq!(parse(text), Some(deadline), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_deadline_is_none() {
+        for text in ["", "S", "5", "-1S", "+1S", "1.5S", "123456789S", "1d", "1é"] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_does_not_come_is_given_up_at_the_deadline() {
+        let given_up = within(Some(Duration::from_millis(20)), std::future::pending::<()>()).await;
+        assert_eq!(given_up.unwrap_err().code(), tonic::Code::DeadlineExceeded);
+        assert_eq!(within(Some(Duration::ZERO), async { 1 }).await.unwrap(), 1);
+        assert_eq!(within(None, async { 1 }).await.unwrap(), 1);
+    }
+}

@@ -1,0 +1,156 @@
+//! A tonic client asks the service, in process and once over a socket.
+
+use std::time::Duration;
+
+use envoy_types::pb::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
+use envoy_types::pb::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::{
+    Entry, RateLimitOverride,
+};
+use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::Code as Overall;
+use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_service_client::RateLimitServiceClient;
+use envoy_types::pb::google::protobuf::UInt64Value;
+use proptest::prelude::*;
+use tokio::net::TcpListener;
+use tonic::Code;
+use tonic::transport::server::TcpIncoming;
+use tonic::transport::{Channel, Server};
+
+use super::*;
+use crate::door::DoorSettings;
+use crate::door::tests::{Faulty, door, door_to, wait};
+
+const RULES: &str = "
+domain: mesh
+descriptors: [{ key: user, rate_limit: { unit: minute, requests_per_unit: 2 }, metadata: { team: a } }]
+";
+
+fn descriptor(key: &str, value: &str) -> RateLimitDescriptor {
+    let entry = Entry { key: key.to_owned(), value: value.to_owned() };
+    RateLimitDescriptor { entries: vec![entry], ..RateLimitDescriptor::default() }
+}
+
+fn question(descriptors: Vec<RateLimitDescriptor>) -> RateLimitRequest {
+    RateLimitRequest { domain: "mesh".to_owned(), descriptors, hits_addend: 0 }
+}
+
+async fn ask<S: Store + 'static>(
+    door: &Door<S>,
+    message: RateLimitRequest,
+) -> Result<RateLimitResponse, Status> {
+    let mut client = RateLimitServiceClient::new(service(door.clone()));
+    client.should_rate_limit(message).await.map(Response::into_inner)
+}
+
+fn header<'r>(response: &'r RateLimitResponse, name: &str) -> Option<&'r str> {
+    let found = response.response_headers_to_add.iter().find(|header| header.key == name);
+    found.map(|header| header.value.as_str())
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_told_from_0_on_the_wire() {
+    let (door, _) = door(RULES);
+    let hits = |hits| RateLimitDescriptor {
+        hits_addend: Some(UInt64Value { value: hits }),
+        ..descriptor("user", "a")
+    };
+    let left = |response: &RateLimitResponse| response.statuses[0].limit_remaining;
+    assert_eq!(left(&ask(&door, question(vec![hits(0)])).await.unwrap()), 2);
+    assert_eq!(left(&ask(&door, question(vec![descriptor("user", "a")])).await.unwrap()), 1);
+    let back = RateLimitDescriptor { is_negative_hits: true, ..descriptor("user", "a") };
+    assert_eq!(left(&ask(&door, question(vec![back])).await.unwrap()), 2);
+    let all = RateLimitRequest { hits_addend: 2, ..question(vec![descriptor("user", "a")]) };
+    assert_eq!(left(&ask(&door, all).await.unwrap()), 0);
+}
+
+#[tokio::test]
+async fn a_question_that_is_none_is_an_invalid_argument() {
+    let (door, _) = door(RULES);
+    let limit = Some(RateLimitOverride { requests_per_unit: 1, unit: 0 });
+    let unknown = question(vec![RateLimitDescriptor { limit, ..descriptor("user", "s3cret") }]);
+    for (message, says) in [
+        (RateLimitRequest::default(), "rate limit domain must not be empty"),
+        (question(vec![]), "rate limit descriptor list must not be empty"),
+        (
+            unknown,
+            "the limit of a descriptor has no known unit; use SECOND, MINUTE, HOUR, DAY, MONTH or YEAR",
+        ),
+        (question(vec![descriptor("user", "a"); 33]), "the check has 33 descriptors and the most is 32"),
+        (
+            question(vec![descriptor("user", &"s3cret".repeat(400))]),
+            "a value has 2400 bytes and the most is 2048",
+        ),
+    ] {
+        let status = ask(&door, message).await.unwrap_err();
+        assert_eq!((status.code(), status.message()), (Code::InvalidArgument, says));
+    }
+}
+
+#[tokio::test]
+async fn what_nobody_could_decide_is_unavailable_for_security_and_passes_for_comfort() {
+    for (class, code) in [("security", Some(Code::Unavailable)), ("comfort", None)] {
+        let rules = format!(
+            "domain: mesh\ndefaults: {{ class: {class} }}\nrules: [{{ name: a, by: [user], limit: 1/s }}]"
+        );
+        let (door, _) = door_to(Faulty::Failing, &rules, DoorSettings::default());
+        let came = ask(&door, question(vec![descriptor("user", "a")])).await;
+        assert_eq!(came.err().map(|status| status.code()), code);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_caller_s_deadline_is_kept() {
+    let rules = "domain: mesh\nrules: [{ name: a, by: [user], limit: 1/s }]";
+    let (door, _) = door_to(Faulty::Stuck, rules, DoorSettings::default());
+    let mut message = tonic::Request::new(question(vec![descriptor("user", "a")]));
+    message.set_timeout(Duration::from_millis(20));
+    let started = tokio::time::Instant::now();
+    let status =
+        RateLimitServiceClient::new(service(door.clone())).should_rate_limit(message).await.unwrap_err();
+    assert_eq!(status.code(), Code::DeadlineExceeded);
+    assert!(started.elapsed() <= Duration::from_millis(21));
+    assert_eq!(door.in_flight(), 0);
+}
+
+#[tokio::test]
+async fn a_message_past_the_bound_is_refused() {
+    let (door, _) =
+        door_to(Faulty::Failing, RULES, DoorSettings { max_body_bytes: 100, ..DoorSettings::default() });
+    let status = ask(&door, question(vec![descriptor("user", &"x".repeat(100))])).await.unwrap_err();
+    assert_eq!(status.code(), Code::OutOfRange);
+}
+
+#[tokio::test]
+async fn over_a_socket_the_third_of_two_is_over_the_limit() {
+    let (door, _) = door(RULES);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let serve = Server::builder().add_service(service(door)).serve_with_incoming(TcpIncoming::from(listener));
+    let server = tokio::spawn(serve);
+    let channel = Channel::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap();
+    let mut client = RateLimitServiceClient::new(channel);
+    let mut ask = async || {
+        let message = question(vec![descriptor("user", "a")]);
+        client.should_rate_limit(message).await.unwrap().into_inner()
+    };
+    for _ in 0..2 {
+        let response = ask().await;
+        assert_eq!((response.overall_code(), response.raw_body.is_empty()), (Overall::Ok, true));
+        assert_eq!(header(&response, "content-type"), None);
+    }
+    let response = ask().await;
+    assert_eq!(response.overall_code(), Overall::OverLimit);
+    assert_eq!(header(&response, "content-type"), Some("application/problem+json"));
+    assert!(header(&response, "retry-after").is_some());
+    server.abort();
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_the_decoder_fall_over(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let (door, _) = door(RULES);
+        if let Ok(message) = <RateLimitRequest as prost::Message>::decode(bytes.as_slice()) {
+            let answer = wait(ratelimit::answer(&door, &decode::request(message)));
+            prop_assert!(answer.is_ok() || matches!(answer, Err(Failure::Malformed(_))));
+        }
+    }
+}
