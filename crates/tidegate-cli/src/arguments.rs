@@ -1,0 +1,118 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+const EXAMPLES: &str = "\
+Examples:
+  tidegate serve                          a server in memory, without rules: everything passes
+  tidegate serve --rules rules/           with the rules of a directory, read again when they change
+  tidegate serve --config tidegate.yaml   with everything in a file
+  tidegate completions bash               completions for a shell
+
+Exit codes: 0 ok, 1 something failed, 2 wrong usage, 3 wrong configuration or rules, 4 unreachable, 5 denied.";
+
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  tidegate serve --rules rules/
+  tidegate serve --rules rules/ --grpc off --http 127.0.0.1:0
+  TIDEGATE_LOG_FORMAT=json tidegate serve --config tidegate.yaml
+
+A flag wins over a variable, a variable over the file, the file over the default. SIGHUP has the rules read again,
+SIGTERM stops: not ready first, then nothing new, then the end of what is under way.";
+
+/// Decides, for every request to an API, whether it may pass.
+#[derive(Debug, Parser)]
+#[command(name = "tidegate", version, after_help = EXAMPLES, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the server: Envoy's rate limit service, the HTTP API, metrics
+    Serve(Serve),
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+/// What can be said to `serve`. Values are read by the settings that they belong to.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = SERVE_EXAMPLES)]
+pub(crate) struct Serve {
+    /// The configuration file [env: TIDEGATE_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// The directory of rule files (*.yaml, *.yml), or one such file [env: TIDEGATE_RULES] [default: none, everything passes]
+    #[arg(long, value_name = "DIR")]
+    rules: Option<String>,
+    /// Where counters live: memory [env: TIDEGATE_STORE] [default: memory]
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
+    /// Where Envoy's rate limit service listens, or off [env: TIDEGATE_GRPC] [default: 0.0.0.0:8081]
+    #[arg(long, value_name = "ADDR")]
+    grpc: Option<String>,
+    /// Where the HTTP API listens, or off [env: TIDEGATE_HTTP] [default: 0.0.0.0:8080]
+    #[arg(long, value_name = "ADDR")]
+    http: Option<String>,
+    /// Where metrics and administration listen, on this machine only, or off [env: TIDEGATE_ADMIN] [default: 127.0.0.1:6070]
+    #[arg(long, value_name = "ADDR")]
+    admin: Option<String>,
+    /// What is logged: error, warn, info, debug or trace [env: TIDEGATE_LOG_LEVEL] [default: info]
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<String>,
+    /// The form of the log: text or json [env: TIDEGATE_LOG_FORMAT] [default: text]
+    #[arg(long, value_name = "FORM")]
+    log_format: Option<String>,
+}
+
+impl Serve {
+    /// The flags that were given, by their settings' keys.
+    pub(crate) fn flags(&self) -> Vec<(&'static str, String)> {
+        let flags = [
+            ("rules", &self.rules),
+            ("store", &self.store),
+            ("listen.grpc", &self.grpc),
+            ("listen.http", &self.http),
+            ("listen.admin", &self.admin),
+            ("log.level", &self.log_level),
+            ("log.format", &self.log_format),
+        ];
+        flags.into_iter().filter_map(|(key, value)| Some((key, value.clone()?))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+    use tidegate_server::config::SETTINGS;
+
+    use super::*;
+
+    #[test]
+    fn the_commands_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_setting_with_a_flag_can_be_typed_and_its_help_is_true() {
+        let command = Arguments::command();
+        let serve = command.find_subcommand("serve").unwrap();
+        for setting in SETTINGS {
+            let Some(flag) = setting.flag else { continue };
+            let typed = ["tidegate", "serve", &format!("--{flag}"), "x"].map(str::to_owned);
+            let Command::Serve(given) = Arguments::try_parse_from(typed).unwrap().command else { panic!() };
+            assert_eq!(given.flags(), [(setting.key, "x".to_owned())]);
+            let argument = serve.get_arguments().find(|one| one.get_long() == Some(flag)).unwrap();
+            let help = argument.get_help().unwrap().to_string();
+            assert!(help.contains(&format!("[env: {}]", setting.variable)), "{help}");
+            assert!(help.contains(&format!("[default: {}", setting.default)), "{help}");
+        }
+    }
+}

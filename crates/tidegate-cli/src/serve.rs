@@ -1,0 +1,68 @@
+//! `tidegate serve`: runs the server until it is told to stop.
+
+use anyhow::Context as _;
+use tidegate_server::config::{self, Config, ConfigError, Given, LogFormat};
+use tidegate_server::{Error, Running, Stopped, logging};
+
+use crate::arguments::Serve;
+use crate::exit::{Failure, say};
+
+/// Runs the server.
+pub(crate) fn run(serve: &Serve) -> Result<(), Failure> {
+    let variables = std::env::vars_os();
+    let variables =
+        variables.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let given = Given { config: serve.config.clone(), flags: serve.flags(), variables: variables.collect() };
+    let config = config::load(&given).map_err(failure)?;
+    logging::start(config.log);
+    for (variable, meant) in given.misspelt() {
+        tracing::warn!(variable, meant, "unknown variable");
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.context("cannot start the runtime")?.block_on(until_stopped(&config))
+}
+
+async fn until_stopped(config: &Config) -> Result<(), Failure> {
+    let running = tidegate_server::start(config).await.map_err(started)?;
+    greet(config, &running).await;
+    match running.until_stopped().await? {
+        Stopped::Drained | Stopped::Late => Ok(()),
+        Stopped::AtOnce => {
+            Err(anyhow::anyhow!("stopped at once, without waiting for requests under way").into())
+        }
+    }
+}
+
+/// What to do next.
+async fn greet(config: &Config, running: &Running) {
+    let curl = running.curl().await;
+    if config.log.format == LogFormat::Json {
+        tracing::info!(rules = running.rules(), curl, "ready");
+        return;
+    }
+    match (&config.rules, running.rules()) {
+        (None, _) => {
+            say("\nTidegate is ready. It has no rules, so everything passes; give it some with --rules DIR.")
+        }
+        (Some(path), rules) => {
+            say(&format!("\nTidegate is ready. Rules in force: {rules}, from {}.", path.display()))
+        }
+    }
+    if let Some(curl) = curl {
+        say(&format!("Ask it:\n\n  {curl}\n"));
+    }
+    if let Some(admin) = running.addresses().admin {
+        say(&format!("Metrics and the rules in force: http://{admin}/\n"));
+    }
+}
+
+fn failure(error: ConfigError) -> Failure {
+    match error {
+        ConfigError::Flag { .. } => Failure::Usage(error.to_string()),
+        _ => Failure::Configuration(error.to_string()),
+    }
+}
+
+fn started(error: Error) -> Failure {
+    if error.is_configuration() { Failure::Configuration(error.to_string()) } else { error.into() }
+}

@@ -1,0 +1,69 @@
+//! Keeps web pages away from the admin door: a browser on this machine would otherwise carry their requests here.
+
+use std::net::IpAddr;
+
+use axum::extract::Request;
+use axum::http::header::{HOST, ORIGIN};
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::Response;
+
+use crate::http::problem;
+
+/// Lets pass what names this door as `localhost` or by an address, and changes nothing for pages from elsewhere.
+pub(super) async fn only_this_machine(request: Request, next: Next) -> Response {
+    let host = request.uri().authority().map(|authority| authority.as_str().to_owned());
+    let host = host.or_else(|| text(request.headers(), HOST.as_str()));
+    if !host.as_deref().is_some_and(is_local) {
+        let detail = "the admin door is called localhost, or by its address";
+        return problem(StatusCode::MISDIRECTED_REQUEST, detail);
+    }
+    let changes = request.method() != Method::GET && request.method() != Method::HEAD;
+    if changes && !is_same_origin(request.headers(), host.as_deref().unwrap_or_default()) {
+        return problem(StatusCode::FORBIDDEN, "the request comes from a page of another site");
+    }
+    next.run(request).await
+}
+
+/// A name could be anybody's and point here; an address cannot.
+fn is_local(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let name = name.trim_start_matches('[').trim_end_matches(']');
+    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok()
+}
+
+fn is_same_origin(headers: &HeaderMap, host: &str) -> bool {
+    let origin = text(headers, ORIGIN.as_str());
+    origin.is_none_or(|origin| origin.strip_prefix("http://").is_some_and(|origin| origin == host))
+}
+
+fn text(headers: &HeaderMap, name: &str) -> Option<String> {
+    headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_localhost_are_local_and_other_names_are_not() {
+        for host in ["localhost", "LOCALHOST:6070", "127.0.0.1:6070", "[::1]:6070", "[::1]", "10.0.0.1"] {
+            assert!(is_local(host), "{host}");
+        }
+        for host in ["evil.example", "evil.example:6070", "localhost.evil.example", ""] {
+            assert!(!is_local(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn only_our_own_pages_may_change_anything() {
+        let from = |origin: &str| HeaderMap::from_iter([(ORIGIN, origin.parse().unwrap())]);
+        assert!(is_same_origin(&HeaderMap::new(), "localhost:6070"));
+        assert!(is_same_origin(&from("http://localhost:6070"), "localhost:6070"));
+        assert!(!is_same_origin(&from("http://evil.example"), "localhost:6070"));
+        assert!(!is_same_origin(&from("null"), "localhost:6070"));
+    }
+}

@@ -1,0 +1,142 @@
+//! How a server is set up: each setting once, whether it comes from a flag, the environment, a file or nowhere.
+
+pub mod setting;
+mod value;
+mod file;
+mod load;
+#[cfg(test)]
+mod tests;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tidegate_wire::headers;
+
+pub use load::{ConfigError, Given, load};
+pub use setting::{SETTINGS, Setting};
+
+/// Everything that can be set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Where each door listens.
+    pub listen: Listen,
+    /// The directory of rule files, or one such file.
+    pub rules: Option<PathBuf>,
+    /// Where counters live.
+    pub store: StoreKind,
+    /// What is logged, and how.
+    pub log: Log,
+    /// Which headers tell callers about limits.
+    pub headers: headers::Settings,
+    /// Bounds on everything that callers can make grow.
+    pub limits: Limits,
+    /// How it stops.
+    pub shutdown: Shutdown,
+}
+
+/// Where each door listens; `None` if it is off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Listen {
+    /// Envoy's rate limit service.
+    pub grpc: Option<SocketAddr>,
+    /// The HTTP API.
+    pub http: Option<SocketAddr>,
+    /// Metrics and administration.
+    pub admin: Option<SocketAddr>,
+}
+
+/// Where counters live.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StoreKind {
+    /// In this process.
+    #[default]
+    Memory,
+}
+
+/// What is logged, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Log {
+    /// From which level on.
+    pub level: tracing::Level,
+    /// In which form.
+    pub format: LogFormat,
+}
+
+/// The form of a line in the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For machines.
+    Json,
+}
+
+/// Bounds on everything that callers can make grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Checks under way at once, for each door.
+    pub in_flight: usize,
+    /// Connections open at once, for each door.
+    pub connections: usize,
+    /// Requests under way at once on one HTTP/2 connection.
+    pub streams: u32,
+    /// Bytes of a request's body.
+    pub body_bytes: usize,
+    /// Checks in one batch.
+    pub batch: usize,
+    /// Bytes that counters in memory take.
+    pub memory_bytes: usize,
+    /// How long an HTTP/1 connection waits for the whole head of its next request.
+    pub header_timeout: Duration,
+    /// How long a request may take as a whole.
+    pub request_timeout: Duration,
+    /// How long a connection may be open without a request.
+    pub idle_timeout: Duration,
+}
+
+/// How it stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shutdown {
+    /// How long it goes on as before after it has said that it is not ready.
+    pub lame_duck: Duration,
+    /// How long requests under way may then take.
+    pub drain: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let everywhere = |port| Some(SocketAddr::from(([0, 0, 0, 0], port)));
+        Self {
+            listen: Listen {
+                grpc: everywhere(8081),
+                http: everywhere(8080),
+                admin: Some(SocketAddr::from(([127, 0, 0, 1], 6070))),
+            },
+            rules: None,
+            store: StoreKind::Memory,
+            log: Log { level: tracing::Level::INFO, format: LogFormat::Text },
+            headers: headers::Settings::default(),
+            limits: Limits::default(),
+            shutdown: Shutdown { lame_duck: Duration::from_secs(2), drain: Duration::from_secs(10) },
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            in_flight: 10_000,
+            connections: 10_000,
+            streams: 1_000,
+            body_bytes: 1 << 20,
+            batch: 100,
+            memory_bytes: tidegate_store::reference::DEFAULT_CAP_BYTES,
+            header_timeout: Duration::from_secs(60),
+            request_timeout: Duration::from_secs(30),
+            idle_timeout: Duration::from_secs(300),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The configuration file: held against its table of keys, then read setting by setting. Whatever is wrong is said with its
+//! place, all of it in one go.
+
+use tidegate_rules::shape::{self, Field, Object, Shape};
+use tidegate_rules::yaml::{self, Node, Value};
+use tidegate_rules::{Diagnostic, Diagnostics, Source};
+
+use super::{Config, SETTINGS, Setting};
+
+/// A value has the form of a text here; what it means is for its setting to say.
+const fn key(name: &'static str) -> Field {
+    Field { name, shape: Shape::Text, doc: "" }
+}
+
+const fn part(name: &'static str, object: &'static Object) -> Field {
+    Field { name, shape: Shape::Object(object), doc: object.doc }
+}
+
+/// The whole file.
+pub(super) static FILE: Object = Object {
+    name: "the configuration",
+    doc: "How a server is set up.",
+    keys: &[
+        part("listen", &LISTEN),
+        key("rules"),
+        key("store"),
+        part("log", &LOG),
+        part("headers", &HEADERS),
+        part("limits", &LIMITS),
+        part("shutdown", &SHUTDOWN),
+    ],
+};
+
+static LISTEN: Object = Object {
+    name: "listen",
+    doc: "Where each door listens.",
+    keys: &[key("grpc"), key("http"), key("admin")],
+};
+
+static LOG: Object =
+    Object { name: "log", doc: "What is logged, and how.", keys: &[key("level"), key("format")] };
+
+static HEADERS: Object = Object {
+    name: "headers",
+    doc: "Which headers tell callers about limits.",
+    keys: &[
+        key("ietf"),
+        key("legacy"),
+        key("used"),
+        key("resource"),
+        key("denied_by"),
+        key("retry_jitter_percent"),
+    ],
+};
+
+static LIMITS: Object = Object {
+    name: "limits",
+    doc: "Bounds on everything that callers can make grow.",
+    keys: &[
+        key("in_flight"),
+        key("connections"),
+        key("streams"),
+        key("body"),
+        key("batch"),
+        key("memory"),
+        key("header_timeout"),
+        key("request_timeout"),
+        key("idle_timeout"),
+    ],
+};
+
+static SHUTDOWN: Object =
+    Object { name: "shutdown", doc: "How it stops.", keys: &[key("lame_duck"), key("drain")] };
+
+/// Sets everything that the file says; what is wrong with it.
+pub(super) fn read(source: &Source, config: &mut Config) -> Diagnostics {
+    let mut diagnostics = Diagnostics::default();
+    let Some(node) = yaml::parse(source, &mut diagnostics) else { return diagnostics };
+    if node.value == Value::Null {
+        return diagnostics;
+    }
+    shape::check(&node, &Shape::Object(&FILE), "configuration", &mut diagnostics);
+    for setting in SETTINGS {
+        if let Some(value) = find(&node, setting)
+            && let Some(text) = value.text()
+            && let Err(message) = (setting.set)(config, &text)
+        {
+            diagnostics.push(Diagnostic::error("setting", value.span, format!("{}: {message}", setting.key)));
+        }
+    }
+    diagnostics
+}
+
+fn find<'n>(node: &'n Node, setting: &Setting) -> Option<&'n Node> {
+    setting.key.split('.').try_fold(node, |node, key| node.get(key))
+}
+
+/// The same text, as long as it was, with stars in place of what stands before the `@` of an address: an excerpt of it may
+/// be shown.
+pub(super) fn without_passwords(source: &Source) -> Source {
+    let hide = |word: &str| match (word.find("://"), word.rfind('@')) {
+        (Some(start), Some(end)) if start + 3 < end => {
+            [&word[..start + 3], &"*".repeat(end - start - 3), &word[end..]].concat()
+        }
+        _ => word.to_owned(),
+    };
+    Source::new(
+        source.name(),
+        source.text().split_inclusive(char::is_whitespace).map(hide).collect::<String>(),
+    )
+}

@@ -1,0 +1,116 @@
+//! Which value counts: a flag before a variable, a variable before the file, the file before the default.
+
+use std::path::{Path, PathBuf};
+
+use tidegate_rules::Source;
+use tidegate_rules::diagnostic::nearest;
+
+use super::{Config, SETTINGS, Setting, file};
+
+/// What was given, apart from the file's own words.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    /// The file, if a flag names one.
+    pub config: Option<PathBuf>,
+    /// Flags, by their settings' keys, with their values.
+    pub flags: Vec<(&'static str, String)>,
+    /// Variables with their values: all of the environment, or what a test makes of it.
+    pub variables: Vec<(String, String)>,
+}
+
+/// Why there is no configuration.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read the configuration {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file says something wrong; the text says all of it, with places.
+    #[error("{rendered}")]
+    File {
+        /// As a compiler prints it.
+        rendered: String,
+    },
+    /// A variable says something wrong.
+    #[error("{variable}: {message}")]
+    Variable {
+        /// Its name.
+        variable: &'static str,
+        /// What is wrong.
+        message: String,
+    },
+    /// A flag says something wrong.
+    #[error("--{flag}: {message}")]
+    Flag {
+        /// Its name.
+        flag: &'static str,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// The variable that names the file.
+const FILE_VARIABLE: &str = "TIDEGATE_CONFIG";
+
+/// Puts together what was given.
+pub fn load(given: &Given) -> Result<Config, ConfigError> {
+    let mut config = Config::default();
+    let named = given.variable(FILE_VARIABLE).map(PathBuf::from);
+    if let Some(path) = given.config.clone().or(named) {
+        from_file(&path, &mut config)?;
+    }
+    for setting in SETTINGS {
+        if let Some(text) = given.variable(setting.variable) {
+            (setting.set)(&mut config, text)
+                .map_err(|message| ConfigError::Variable { variable: setting.variable, message })?;
+        }
+    }
+    for setting in SETTINGS {
+        if let Some((flag, text)) = given.flag(setting) {
+            (setting.set)(&mut config, text).map_err(|message| ConfigError::Flag { flag, message })?;
+        }
+    }
+    Ok(config)
+}
+
+fn from_file(path: &Path, config: &mut Config) -> Result<(), ConfigError> {
+    let unreadable = |source| ConfigError::Unreadable { path: path.to_owned(), source };
+    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    let source = Source::new(path.display().to_string(), text);
+    let diagnostics = file::read(&source, config);
+    if diagnostics.has_errors() {
+        return Err(ConfigError::File { rendered: diagnostics.render(&file::without_passwords(&source)) });
+    }
+    // A path in the file is meant from where the file is.
+    if let (Some(rules), Some(folder)) = (&mut config.rules, path.parent()) {
+        *rules = folder.join(&rules);
+    }
+    Ok(())
+}
+
+impl Given {
+    /// Variables that are called almost as one of ours. Others that begin alike are none of our business: Kubernetes sets
+    /// some for each service.
+    pub fn misspelt(&self) -> Vec<(&str, &'static str)> {
+        let known = || SETTINGS.iter().map(|setting| setting.variable).chain([FILE_VARIABLE]);
+        let ours = self.variables.iter().map(|(name, _)| name.as_str());
+        ours.filter(|name| name.starts_with("TIDEGATE_") && known().all(|known| known != *name))
+            .filter_map(|name| Some((name, nearest(name, known())?)))
+            .filter(|(name, meant)| name.len().abs_diff(meant.len()) <= 2)
+            .collect()
+    }
+
+    fn variable(&self, name: &str) -> Option<&str> {
+        self.variables.iter().find(|(variable, _)| variable == name).map(|(_, value)| value.as_str())
+    }
+
+    fn flag(&self, setting: &Setting) -> Option<(&'static str, &str)> {
+        let (_, text) = self.flags.iter().find(|(key, _)| *key == setting.key)?;
+        Some((setting.flag?, text))
+    }
+}

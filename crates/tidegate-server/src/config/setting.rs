@@ -1,0 +1,118 @@
+//! The table of settings: what each is called everywhere, what it says, and what it sets. Files, variables, flags and the
+//! reference in the documents come from here.
+
+use std::time::Duration;
+
+use super::Config;
+use super::value::{self, Wrong};
+
+/// One setting.
+#[derive(Debug)]
+pub struct Setting {
+    /// Its place in the file: `listen.grpc`.
+    pub key: &'static str,
+    /// Its variable.
+    pub variable: &'static str,
+    /// Its flag, if it has one.
+    pub flag: Option<&'static str>,
+    /// What it is unless it is set.
+    pub default: &'static str,
+    /// What it says.
+    pub doc: &'static str,
+    pub(super) set: fn(&mut Config, &str) -> Result<(), Wrong>,
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+const HOUR: Duration = Duration::from_secs(3600);
+const MEBIBYTE: usize = 1 << 20;
+
+macro_rules! settings {
+    ($($key:literal $variable:literal $flag:expr, $default:literal, $doc:literal, |$config:ident, $text:ident| $set:expr;)+) => {
+        /// All settings, in the order of the file.
+        pub static SETTINGS: &[Setting] = &[$(Setting {
+            key: $key,
+            variable: $variable,
+            flag: $flag,
+            default: $default,
+            doc: $doc,
+            set: |$config, $text| { $set; Ok(()) },
+        }),+];
+    };
+}
+
+settings! {
+    "listen.grpc" "TIDEGATE_GRPC" Some("grpc"), "0.0.0.0:8081",
+        "Where Envoy's rate limit service listens (gRPC), or off",
+        |config, text| config.listen.grpc = value::address(text)?;
+    "listen.http" "TIDEGATE_HTTP" Some("http"), "0.0.0.0:8080",
+        "Where the HTTP API listens, or off",
+        |config, text| config.listen.http = value::address(text)?;
+    "listen.admin" "TIDEGATE_ADMIN" Some("admin"), "127.0.0.1:6070",
+        "Where metrics and administration listen, on this machine only, or off",
+        |config, text| config.listen.admin = value::loopback(text)?;
+    "rules" "TIDEGATE_RULES" Some("rules"), "none",
+        "The directory of rule files (*.yaml, *.yml), or one such file",
+        |config, text| config.rules = value::path(text)?;
+    "store" "TIDEGATE_STORE" Some("store"), "memory",
+        "Where counters live: memory",
+        |config, text| config.store = value::store(text)?;
+    "log.level" "TIDEGATE_LOG_LEVEL" Some("log-level"), "info",
+        "What is logged: error, warn, info, debug or trace",
+        |config, text| config.log.level = value::level(text)?;
+    "log.format" "TIDEGATE_LOG_FORMAT" Some("log-format"), "text",
+        "The form of the log: text or json",
+        |config, text| config.log.format = value::format(text)?;
+    "headers.ietf" "TIDEGATE_HEADERS_IETF" None, "draft-10",
+        "The IETF's RateLimit fields: draft-10, draft-03 or off",
+        |config, text| config.headers.ietf = value::word(text, &["draft-10", "draft-03", "off"])?
+            .parse().map_err(|error: tidegate_wire::headers::SettingError| error.to_string())?;
+    "headers.legacy" "TIDEGATE_HEADERS_LEGACY" None, "off",
+        "The X-RateLimit-* fields: off, epoch (reset as a time) or delta (reset in seconds from now)",
+        |config, text| config.headers.legacy = value::word(text, &["off", "epoch", "delta"])?
+            .parse().map_err(|error: tidegate_wire::headers::SettingError| error.to_string())?;
+    "headers.used" "TIDEGATE_HEADERS_USED" None, "false",
+        "Whether legacy fields include X-RateLimit-Used",
+        |config, text| config.headers.used = value::truth(text)?;
+    "headers.resource" "TIDEGATE_HEADERS_RESOURCE" None, "false",
+        "Whether legacy fields include X-RateLimit-Resource",
+        |config, text| config.headers.resource = value::truth(text)?;
+    "headers.denied_by" "TIDEGATE_HEADERS_DENIED_BY" None, "true",
+        "Whether a refusal says X-RateLimit-Denied-By",
+        |config, text| config.headers.denied_by = value::truth(text)?;
+    "headers.retry_jitter_percent" "TIDEGATE_HEADERS_RETRY_JITTER_PERCENT" None, "0",
+        "By how many per cent Retry-After is lengthened at most, at random: 0 to 20",
+        |config, text| config.headers.retry_jitter_percent = value::number(text, 0, 20)?;
+    "limits.in_flight" "TIDEGATE_LIMITS_IN_FLIGHT" None, "10000",
+        "Checks under way at once, for each door; beyond it comfort passes and security is kept",
+        |config, text| config.limits.in_flight = value::number(text, 1, 10_000_000)?;
+    "limits.connections" "TIDEGATE_LIMITS_CONNECTIONS" None, "10000",
+        "Connections open at once, for each door; further ones are closed at once",
+        |config, text| config.limits.connections = value::number(text, 1, 1_000_000)?;
+    "limits.streams" "TIDEGATE_LIMITS_STREAMS" None, "1000",
+        "Requests under way at once on one HTTP/2 connection",
+        |config, text| config.limits.streams = value::number(text, 1, 100_000)?;
+    "limits.body" "TIDEGATE_LIMITS_BODY" None, "1MiB",
+        "The largest body of a request",
+        |config, text| config.limits.body_bytes = value::bytes(text, 1024, 64 * MEBIBYTE)?;
+    "limits.batch" "TIDEGATE_LIMITS_BATCH" None, "100",
+        "The most checks in one batch",
+        |config, text| config.limits.batch = value::number(text, 1, 10_000)?;
+    "limits.memory" "TIDEGATE_LIMITS_MEMORY" None, "256MiB",
+        "The most memory for counters; beyond it those that empty soonest are forgotten, and that is counted",
+        |config, text| config.limits.memory_bytes = value::bytes(text, MEBIBYTE, 1 << 40)?;
+    "limits.header_timeout" "TIDEGATE_LIMITS_HEADER_TIMEOUT" None, "1m",
+        "How long an HTTP/1 connection waits for the whole head of its next request",
+        |config, text| config.limits.header_timeout = value::duration(text, SECOND, HOUR)?;
+    "limits.request_timeout" "TIDEGATE_LIMITS_REQUEST_TIMEOUT" None, "30s",
+        "How long a request may take as a whole, its body included",
+        |config, text| config.limits.request_timeout = value::duration(text, SECOND, HOUR)?;
+    "limits.idle_timeout" "TIDEGATE_LIMITS_IDLE_TIMEOUT" None, "5m",
+        "How long a connection may be open without a request",
+        |config, text| config.limits.idle_timeout = value::duration(text, SECOND, 24 * HOUR)?;
+    "shutdown.lame_duck" "TIDEGATE_SHUTDOWN_LAME_DUCK" None, "2s",
+        "How long it goes on after it has said that it is not ready, so that nobody sends it anything new",
+        |config, text| config.shutdown.lame_duck = value::duration(text, Duration::ZERO, HOUR)?;
+    "shutdown.drain" "TIDEGATE_SHUTDOWN_DRAIN" None, "10s",
+        "How long requests under way may then take",
+        |config, text| config.shutdown.drain = value::duration(text, Duration::ZERO, HOUR)?;
+}

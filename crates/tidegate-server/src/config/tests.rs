@@ -1,0 +1,130 @@
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tidegate_rules::shape::{Object, Shape};
+
+use super::*;
+
+fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tidegate.yaml");
+    std::fs::write(&path, text).unwrap();
+    (folder, path)
+}
+
+fn given(flags: &[(&'static str, &str)], variables: &[(&str, &str)], config: Option<PathBuf>) -> Given {
+    Given {
+        config,
+        flags: flags.iter().map(|(key, text)| (*key, (*text).to_owned())).collect(),
+        variables: variables.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned())).collect(),
+    }
+}
+
+fn port(address: Option<SocketAddr>) -> Option<u16> {
+    address.map(|address| address.port())
+}
+
+#[test]
+fn flags_win_over_variables_over_the_file_over_defaults() {
+    let (_folder, file) = file("listen: { grpc: 127.0.0.1:1, http: 127.0.0.1:1, admin: 127.0.0.1:1 }");
+    let variables = [("TIDEGATE_HTTP", "127.0.0.1:2"), ("TIDEGATE_ADMIN", "127.0.0.1:2")];
+    let config = load(&given(&[("listen.admin", "127.0.0.1:3")], &variables, Some(file))).unwrap();
+    assert_eq!(port(config.listen.grpc), Some(1));
+    assert_eq!(port(config.listen.http), Some(2));
+    assert_eq!(port(config.listen.admin), Some(3));
+    assert_eq!(config.shutdown, Config::default().shutdown);
+}
+
+#[test]
+fn nothing_given_is_the_default() {
+    assert_eq!(load(&Given::default()).unwrap(), Config::default());
+}
+
+#[test]
+fn every_stated_default_is_the_real_one() {
+    let mut config = Config::default();
+    for setting in SETTINGS.iter().filter(|setting| setting.default != "none") {
+        (setting.set)(&mut config, setting.default)
+            .unwrap_or_else(|wrong| panic!("{}: {wrong}", setting.key));
+        assert_eq!(config, Config::default(), "{}", setting.key);
+    }
+}
+
+#[test]
+fn the_file_has_a_key_for_every_setting_and_no_other() {
+    fn leaves(object: &Object, prefix: &str, found: &mut BTreeSet<String>) {
+        for field in object.keys {
+            match field.shape {
+                Shape::Object(inner) => leaves(inner, &format!("{prefix}{}.", field.name), found),
+                _ => assert!(found.insert(format!("{prefix}{}", field.name))),
+            }
+        }
+    }
+    let mut keys = BTreeSet::new();
+    leaves(&file::FILE, "", &mut keys);
+    assert_eq!(keys, SETTINGS.iter().map(|setting| setting.key.to_owned()).collect());
+}
+
+#[test]
+fn variables_are_named_after_their_keys() {
+    for setting in SETTINGS {
+        let key = setting.key.strip_prefix("listen.").unwrap_or(setting.key);
+        assert_eq!(setting.variable, format!("TIDEGATE_{}", key.replace('.', "_").to_uppercase()));
+    }
+}
+
+#[test]
+fn a_wrong_file_is_told_everything_with_its_places() {
+    let (_folder, path) = file(
+        "listen:\n  htpp: 127.0.0.1:80\n  admin: 0.0.0.0:6070\nlimits: { memory: 1 GB }\nstore: redis://:secret@x\n",
+    );
+    let rendered = load(&given(&[], &[], Some(path))).unwrap_err().to_string();
+    for expected in [
+        "tidegate.yaml:2:3",
+        "listen has no key `htpp`",
+        "did you mean `http`?",
+        "listen.admin: the admin door has no authentication yet and listens on this machine only; write 127.0.0.1:6070",
+        "limits.memory: `1 GB` is no size",
+        "store: a store of kind `redis` is not built in yet; write memory",
+        "5 | store: redis://*******@x",
+    ] {
+        assert!(rendered.contains(expected), "{expected} is not in:\n{rendered}");
+    }
+    assert!(!rendered.contains("secret"));
+}
+
+#[test]
+fn errors_say_where_a_value_came_from() {
+    let error = load(&given(&[], &[("TIDEGATE_LOG_LEVEL", "inof")], None)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "TIDEGATE_LOG_LEVEL: `inof` is not one of error, warn, info, debug, trace; did you mean `info`?"
+    );
+    let error = load(&given(&[("listen.http", "8080")], &[], None)).unwrap_err();
+    assert!(matches!(error, ConfigError::Flag { flag: "http", .. }), "{error}");
+}
+
+#[test]
+fn a_path_in_the_file_is_meant_from_where_the_file_is() {
+    let (folder, path) = file("rules: limits.d");
+    let rules = |given| load(&given).unwrap().rules;
+    assert_eq!(rules(given(&[], &[], Some(path.clone()))), Some(folder.path().join("limits.d")));
+    assert_eq!(rules(given(&[("rules", "here")], &[], Some(path))), Some(PathBuf::from("here")));
+}
+
+#[test]
+fn doors_can_be_off_and_durations_zero() {
+    let (_folder, path) = file("shutdown: { drain: 250ms }");
+    let variables = [("TIDEGATE_SHUTDOWN_LAME_DUCK", "0")];
+    let config = load(&given(&[("listen.grpc", "off")], &variables, Some(path))).unwrap();
+    assert_eq!(config.listen.grpc, None);
+    assert_eq!(config.shutdown, Shutdown { lame_duck: Duration::ZERO, drain: Duration::from_millis(250) });
+}
+
+#[test]
+fn misspelt_variables_are_noticed_and_those_of_kubernetes_are_not() {
+    let variables =
+        [("TIDEGATE_HTPP", ""), ("TIDEGATE_SERVICE_HOST", ""), ("TIDEGATE_PORT_8080_TCP_ADDR", "")];
+    assert_eq!(given(&[], &variables, None).misspelt(), [("TIDEGATE_HTPP", "TIDEGATE_HTTP")]);
+}

@@ -1,0 +1,124 @@
+//! Values of settings as they are written: each takes a text and gives what it means, or says what to write.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use tidegate_rules::diagnostic::nearest;
+use tidegate_rules::{Span, notation};
+
+use super::{LogFormat, StoreKind};
+
+/// What is wrong with a value, and what to write.
+pub(super) type Wrong = String;
+
+/// An address, or `off`.
+pub(super) fn address(text: &str) -> Result<Option<SocketAddr>, Wrong> {
+    if text == "off" {
+        return Ok(None);
+    }
+    let wrong =
+        || format!("`{text}` is no address; write an IP address and a port, such as 127.0.0.1:8080, or off");
+    text.parse().map(Some).map_err(|_| wrong())
+}
+
+/// An address that only this machine reaches, or `off`.
+pub(super) fn loopback(text: &str) -> Result<Option<SocketAddr>, Wrong> {
+    let address = address(text)?;
+    match address {
+        Some(address) if !address.ip().is_loopback() => Err(format!(
+            "the admin door has no authentication yet and listens on this machine only; write 127.0.0.1:{}",
+            address.port()
+        )),
+        _ => Ok(address),
+    }
+}
+
+/// A path.
+pub(super) fn path(text: &str) -> Result<Option<PathBuf>, Wrong> {
+    if text.is_empty() { Err("the path is empty; leave it out".to_owned()) } else { Ok(Some(text.into())) }
+}
+
+/// Where counters live.
+pub(super) fn store(text: &str) -> Result<StoreKind, Wrong> {
+    if text == "memory" {
+        return Ok(StoreKind::Memory);
+    }
+    // What follows the scheme may hold a password.
+    match text.split_once("://") {
+        Some((scheme, _)) => Err(format!("a store of kind `{scheme}` is not built in yet; write memory")),
+        None => Err("there is no such store; write memory".to_owned()),
+    }
+}
+
+/// A number in a range.
+pub(super) fn number<T>(text: &str, least: T, most: T) -> Result<T, Wrong>
+where
+    T: FromStr + PartialOrd + std::fmt::Display,
+{
+    let wrong = || format!("`{text}` is not a whole number from {least} to {most}");
+    let number: T = text.parse().map_err(|_| wrong())?;
+    if number < least || number > most { Err(wrong()) } else { Ok(number) }
+}
+
+/// `true` or `false`.
+pub(super) fn truth(text: &str) -> Result<bool, Wrong> {
+    text.parse().map_err(|_| format!("`{text}` is neither true nor false"))
+}
+
+/// A length of time, such as `10s` or `500ms`; `0` is one too.
+pub(super) fn duration(text: &str, least: Duration, most: Duration) -> Result<Duration, Wrong> {
+    let length = if text == "0" || text == "0s" {
+        Duration::ZERO
+    } else {
+        notation::duration(text, Span::new(0, text.len()))
+            .map_err(|_| format!("`{text}` is no length of time; write one such as 10s or 500ms"))?
+    };
+    if length < least || length > most {
+        let show = |length: Duration| if length.is_zero() { "0".to_owned() } else { notation::show(length) };
+        return Err(format!("`{text}` should be from {} to {}", show(least), show(most)));
+    }
+    Ok(length)
+}
+
+/// A number of bytes, such as `256MiB`.
+pub(super) fn bytes(text: &str, least: usize, most: usize) -> Result<usize, Wrong> {
+    let wrong = || format!("`{text}` is no size; write bytes, or a number with KiB, MiB or GiB");
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let shift = match text[digits..].trim() {
+        "" | "B" => 0,
+        "KiB" => 10,
+        "MiB" => 20,
+        "GiB" => 30,
+        _ => return Err(wrong()),
+    };
+    let count: usize = text[..digits].parse().map_err(|_| wrong())?;
+    let bytes = count.checked_mul(1 << shift).ok_or_else(wrong)?;
+    if bytes < least || bytes > most {
+        return Err(format!("`{text}` should be from {least} to {most} bytes"));
+    }
+    Ok(bytes)
+}
+
+/// The levels of the log.
+pub(super) const LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
+
+/// A level of the log.
+pub(super) fn level(text: &str) -> Result<tracing::Level, Wrong> {
+    word(text, LEVELS)?.parse().map_err(|_| format!("`{text}` is no level"))
+}
+
+/// The form of a line in the log.
+pub(super) fn format(text: &str) -> Result<LogFormat, Wrong> {
+    Ok(if word(text, &["text", "json"])? == "json" { LogFormat::Json } else { LogFormat::Text })
+}
+
+/// One of a few words, and the nearest of them if it is none.
+pub(super) fn word<'w>(text: &str, words: &[&'w str]) -> Result<&'w str, Wrong> {
+    words.iter().find(|word| **word == text).copied().ok_or_else(|| {
+        let meant = nearest(text, words.iter().copied());
+        let meant = meant.map(|word| format!("; did you mean `{word}`?")).unwrap_or_default();
+        format!("`{text}` is not one of {}{meant}", words.join(", "))
+    })
+}

@@ -1,0 +1,102 @@
+//! One connection from its first byte to its last: requests are answered within their time, and a connection that is idle
+//! for too long, or whose server is going away, is told so and closed.
+
+mod answer;
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use axum::extract::Request;
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+use crate::config::Limits;
+use crate::listener::{Door, Phase, reached};
+use answer::Activity;
+
+/// Bytes that are kept of a request's head.
+const HEAD_BYTES: u32 = 64 << 10;
+
+/// How often an HTTP/2 peer is asked whether it is still there, and how long it has to answer.
+const KEEP_ALIVE: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
+
+/// How long a connection that was told to end may take, unless the server stops before.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Sees a connection to its end.
+pub(crate) async fn drive(stream: TcpStream, door: Arc<Door>, mut phase: watch::Receiver<Phase>) {
+    let _open = Open::new(&door);
+    let activity = Arc::new(Activity::new());
+    let service = {
+        let (door, activity) = (Arc::clone(&door), Arc::clone(&activity));
+        hyper::service::service_fn(move |request: Request<Incoming>| {
+            answer::answer(Arc::clone(&door), Arc::clone(&activity), request)
+        })
+    };
+    let builder = builder(&door.limits, door.http2_only);
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let mut deadline = Instant::now() + door.limits.idle_timeout;
+    let mut ending = false;
+    loop {
+        tokio::select! {
+            ended = connection.as_mut() => {
+                if let Err(error) = ended {
+                    tracing::debug!(door = %door.name, %error, "connection");
+                }
+                return;
+            }
+            () = reached(&mut phase, Phase::Draining), if !ending => {}
+            () = sleep_until(deadline) => {
+                if ending {
+                    return;
+                }
+                if let Some(busy_until) = activity.busy_until(door.limits.idle_timeout) {
+                    deadline = busy_until;
+                    continue;
+                }
+            }
+        }
+        ending = true;
+        deadline = Instant::now() + PATIENCE.max(door.limits.request_timeout);
+        connection.as_mut().graceful_shutdown();
+    }
+}
+
+fn builder(limits: &Limits, http2_only: bool) -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header_timeout)
+        .max_buf_size(HEAD_BYTES as usize);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits.streams)
+        .max_header_list_size(HEAD_BYTES)
+        .keep_alive_interval(KEEP_ALIVE.0)
+        .keep_alive_timeout(KEEP_ALIVE.1);
+    if http2_only { builder.http2_only() } else { builder }
+}
+
+/// Counts an open connection for as long as it is.
+struct Open<'d>(&'d Door);
+
+impl<'d> Open<'d> {
+    fn new(door: &'d Door) -> Self {
+        door.counts.open.fetch_add(1, Relaxed);
+        Self(door)
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.0.counts.open.fetch_sub(1, Relaxed);
+    }
+}

@@ -1,0 +1,116 @@
+//! One request: within its time, and whatever breaks on the way breaks nothing else.
+
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+
+use axum::extract::Request;
+use axum::response::Response;
+use hyper::body::Incoming;
+use tokio::time::{Instant, timeout};
+use tower_service::Service as _;
+
+use crate::listener::Door;
+
+/// What goes on in a connection.
+#[derive(Debug)]
+pub(super) struct Activity(Mutex<Recent>);
+
+#[derive(Debug)]
+struct Recent {
+    under_way: usize,
+    last: Instant,
+}
+
+impl Activity {
+    pub(super) fn new() -> Self {
+        Self(Mutex::new(Recent { under_way: 0, last: Instant::now() }))
+    }
+
+    /// Until when it is not idle; `None` if it is.
+    pub(super) fn busy_until(&self, idle: Duration) -> Option<Instant> {
+        let recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let until = if recent.under_way > 0 { now + idle } else { recent.last + idle };
+        (until > now).then_some(until)
+    }
+
+    fn note(&self, change: impl FnOnce(usize) -> usize) {
+        let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *recent = Recent { under_way: change(recent.under_way), last: Instant::now() };
+    }
+}
+
+/// Gives back a request's place when it is answered or its caller is gone.
+struct UnderWay(Arc<Activity>);
+
+impl UnderWay {
+    fn new(activity: Arc<Activity>) -> Self {
+        activity.note(|count| count + 1);
+        Self(activity)
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.note(|count| count.saturating_sub(1));
+    }
+}
+
+/// Answers a request.
+pub(super) async fn answer(
+    door: Arc<Door>,
+    activity: Arc<Activity>,
+    request: Request<Incoming>,
+) -> Result<Response, Infallible> {
+    let _under_way = UnderWay::new(activity);
+    let mut app = door.app.clone();
+    let answered = contained(async move { app.call(request).await });
+    Ok(match timeout(door.limits.request_timeout, answered).await {
+        Ok(Some(Ok(response))) => response,
+        Ok(None) => {
+            door.counts.panics.fetch_add(1, Relaxed);
+            (door.broken)()
+        }
+        Err(_) => (door.late)(),
+    })
+}
+
+/// What comes of a future; `None` if it panics.
+async fn contained<F: Future>(future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    poll_fn(|context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+        polled.map_or(Poll::Ready(None), |polled| polled.map(Some))
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_stays_where_it_is() {
+        assert_eq!(contained(async { 1 }).await, Some(1));
+        assert_eq!(contained(async { panic!("on purpose") }).await, None::<()>);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_is_idle_once_its_last_request_is_long_ago() {
+        let (activity, idle) = (Arc::new(Activity::new()), Duration::from_secs(10));
+        tokio::time::advance(idle).await;
+        assert_eq!(activity.busy_until(idle), None);
+        let request = UnderWay::new(Arc::clone(&activity));
+        tokio::time::advance(idle * 3).await;
+        assert_eq!(activity.busy_until(idle), Some(Instant::now() + idle));
+        drop(request);
+        tokio::time::advance(idle / 2).await;
+        assert_eq!(activity.busy_until(idle), Some(Instant::now() + idle / 2));
+    }
+}

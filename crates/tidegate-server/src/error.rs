@@ -1,0 +1,62 @@
+//! Why a server cannot start.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Why a server cannot start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The rules cannot be listed.
+    #[error("cannot read the rules {}: {source}", path.display())]
+    RulesUnreadable {
+        /// The directory or file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The rules are wrong; the text says all of it, with places.
+    #[error("{rendered}")]
+    BadRules {
+        /// As a compiler prints it.
+        rendered: String,
+    },
+    /// A door cannot listen.
+    #[error("the {door} door cannot listen on {address}: {source}")]
+    Listen {
+        /// Which.
+        door: &'static str,
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The admin door would be open to other machines.
+    #[error(
+        "the admin door has no authentication yet and listens on this machine only, not on {address}; use 127.0.0.1"
+    )]
+    AdminExposed {
+        /// Where it should have listened.
+        address: SocketAddr,
+    },
+    /// Every door is off.
+    #[error("every door is off; turn on grpc or http")]
+    NoDoor,
+    /// The reflection service cannot be built.
+    #[error("the descriptors of the services cannot be read: {0}")]
+    Reflection(String),
+    /// Signals cannot be heard.
+    #[error("cannot listen to signals: {0}")]
+    Signals(io::Error),
+}
+
+impl Error {
+    /// Whether what was configured is wrong, rather than the world.
+    pub const fn is_configuration(&self) -> bool {
+        matches!(
+            self,
+            Self::RulesUnreadable { .. } | Self::BadRules { .. } | Self::AdminExposed { .. } | Self::NoDoor
+        )
+    }
+}

@@ -1,0 +1,40 @@
+//! The gRPC door: Envoy's rate limit service, health and reflection.
+
+use axum::Router;
+use axum::response::{IntoResponse as _, Response};
+use tidegate_wire::door::Door;
+use tidegate_wire::rls;
+use tonic::Status;
+use tonic::service::Routes;
+use tonic_health::pb::health_server::HealthServer;
+use tonic_health::server::HealthService;
+use tonic_reflection::server::Builder;
+
+use crate::error::Error;
+use crate::health::Health;
+use crate::stack::Stack;
+
+/// Everything that the door answers.
+pub(crate) fn app(door: Door<Stack>, health: &Health) -> Result<Router, Error> {
+    let health = HealthServer::new(HealthService::from_health_reporter(health.reporter()));
+    let unusable = |error: tonic_reflection::server::Error| Error::Reflection(error.to_string());
+    let routes = Routes::new(rls::service(door))
+        .add_service(health)
+        .add_service(descriptors().build_v1().map_err(unusable)?)
+        .add_service(descriptors().build_v1alpha().map_err(unusable)?);
+    Ok(routes.prepare().into_axum_router())
+}
+
+fn descriptors() -> Builder<'static> {
+    Builder::configure().register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+}
+
+/// The answer to a call that took too long.
+pub(crate) fn late() -> Response {
+    Status::deadline_exceeded("the call took too long").into_http::<axum::body::Body>().into_response()
+}
+
+/// The answer to a call that broke something.
+pub(crate) fn broken() -> Response {
+    Status::internal("something broke on the way").into_http::<axum::body::Body>().into_response()
+}

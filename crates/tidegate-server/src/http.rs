@@ -1,0 +1,65 @@
+//! The HTTP door: the API and the health routes.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use serde_json::{Value, json};
+use tidegate_wire::door::Door;
+use tidegate_wire::http;
+
+use crate::health::Health;
+use crate::stack::Stack;
+
+/// Everything that the door answers.
+pub(crate) fn app(door: Door<Stack>, health: &Arc<Health>) -> Router {
+    let (ready, check) = (Arc::clone(health), Arc::clone(health));
+    http::router(door)
+        .route("/healthz", get(|| async { "alive\n" }))
+        .route("/readyz", get(move || async move { readiness(&ready) }))
+        .route("/healthcheck", get(move || async move { healthcheck(&check) }))
+        .fallback(|| async { problem(StatusCode::NOT_FOUND, "there is nothing at this path") })
+}
+
+/// Whether new requests are welcome.
+pub(crate) fn readiness(health: &Health) -> Response {
+    if health.is_ready() {
+        "ready\n".into_response()
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response()
+    }
+}
+
+/// As envoyproxy/ratelimit answers it.
+fn healthcheck(health: &Health) -> Response {
+    if health.is_ready() { "OK".into_response() } else { StatusCode::INTERNAL_SERVER_ERROR.into_response() }
+}
+
+/// An answer in JSON.
+pub(crate) fn json_body(status: StatusCode, body: &Value) -> Response {
+    (status, [(CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+}
+
+/// A problem that is not about a limit.
+pub(crate) fn problem(status: StatusCode, detail: &str) -> Response {
+    let body = json!({
+        "type": "about:blank",
+        "title": status.canonical_reason(),
+        "status": status.as_u16(),
+        "detail": detail,
+    });
+    (status, [(CONTENT_TYPE, "application/problem+json")], body.to_string()).into_response()
+}
+
+/// The answer to a request that took too long.
+pub(crate) fn late() -> Response {
+    problem(StatusCode::REQUEST_TIMEOUT, "the request took too long to arrive or to be answered")
+}
+
+/// The answer to a request that broke something.
+pub(crate) fn broken() -> Response {
+    problem(StatusCode::INTERNAL_SERVER_ERROR, "something broke on the way")
+}

@@ -1,0 +1,23 @@
+//! A server around the engine. It wires and decides nothing: settings become doors, files become rules in force, counts
+//! become metrics, and signals become a stop that loses nothing.
+
+pub mod config;
+pub mod logging;
+mod error;
+mod clock;
+mod stack;
+pub mod rules;
+mod health;
+mod listener;
+mod connection;
+mod grpc;
+mod http;
+mod admin;
+pub mod metrics;
+mod hint;
+mod signals;
+mod server;
+
+pub use config::Config;
+pub use error::Error;
+pub use server::{Addresses, Running, Stopped, start};

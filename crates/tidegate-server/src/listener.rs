@@ -1,0 +1,113 @@
+//! A door's listener: it accepts connections up to a bound and sees them to their end.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use axum::Router;
+use axum::response::Response;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use crate::config::Limits;
+use crate::connection;
+use crate::error::Error;
+
+/// How long to wait when the system has no room for another connection.
+const NO_ROOM: Duration = Duration::from_millis(100);
+
+/// What a door is and what it answers.
+pub(crate) struct Door {
+    /// Its name in logs and metrics.
+    pub(crate) name: &'static str,
+    /// Whether it speaks HTTP/2 only.
+    pub(crate) http2_only: bool,
+    /// What answers.
+    pub(crate) app: Router,
+    /// The answer to a request that took too long.
+    pub(crate) late: fn() -> Response,
+    /// The answer to a request that broke something.
+    pub(crate) broken: fn() -> Response,
+    /// Its bounds.
+    pub(crate) limits: Limits,
+    /// What is counted.
+    pub(crate) counts: Arc<Counts>,
+}
+
+/// What is counted of a door's connections.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) open: AtomicU64,
+    pub(crate) accepted: AtomicU64,
+    pub(crate) refused: AtomicU64,
+    pub(crate) panics: AtomicU64,
+}
+
+/// How far a server has come in stopping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    /// It is not.
+    Serving,
+    /// No new connections; those that are open end after the requests under way.
+    Draining,
+    /// Nothing goes on.
+    Stopped,
+}
+
+/// Waits until a phase has come. If nobody can tell any more, it has.
+pub(crate) async fn reached(phase: &mut watch::Receiver<Phase>, expected: Phase) {
+    drop(phase.wait_for(|phase| *phase >= expected).await);
+}
+
+/// Takes the address; where it really is.
+pub(crate) async fn bind(
+    door: &'static str,
+    address: SocketAddr,
+) -> Result<(TcpListener, SocketAddr), Error> {
+    let failed = |source| Error::Listen { door, address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
+}
+
+/// Serves until the phase is over and every connection has ended.
+pub(crate) async fn serve(listener: TcpListener, door: Door, mut phase: watch::Receiver<Phase>) {
+    let door = Arc::new(door);
+    let mut connections = JoinSet::new();
+    let mut stopping = phase.clone();
+    loop {
+        tokio::select! {
+            () = reached(&mut stopping, Phase::Draining) => break,
+            Some(_) = connections.join_next() => {}
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => admit(stream, &door, &mut connections, &phase),
+                Err(error) => {
+                    tracing::warn!(door = %door.name, %error, "accept");
+                    sleep(NO_ROOM).await;
+                }
+            },
+        }
+    }
+    drop(listener);
+    let ended = async { while connections.join_next().await.is_some() {} };
+    tokio::select! {
+        () = reached(&mut phase, Phase::Stopped) => {}
+        () = ended => {}
+    }
+}
+
+/// Serves a connection if there is room for it; otherwise it is closed at once, which is better than letting it wait.
+fn admit(stream: TcpStream, door: &Arc<Door>, connections: &mut JoinSet<()>, phase: &watch::Receiver<Phase>) {
+    if connections.len() >= door.limits.connections {
+        door.counts.refused.fetch_add(1, Relaxed);
+        return;
+    }
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(door = %door.name, %error, "nodelay");
+    }
+    door.counts.accepted.fetch_add(1, Relaxed);
+    connections.spawn(connection::drive(stream, Arc::clone(door), phase.clone()));
+}

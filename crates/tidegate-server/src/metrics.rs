@@ -1,0 +1,52 @@
+//! What `/metrics` says, in Prometheus' text format. Labels are bounded: rules beyond the busiest are added up, and no key
+//! of a counter is ever among them.
+
+mod text;
+mod busiest;
+mod checks;
+mod process;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use tidegate_core::Timestamp;
+use tidegate_engine::Engine;
+use tidegate_wire::door::Door;
+
+use crate::listener::Counts;
+use crate::rules::status::Status;
+use crate::stack::Stack;
+
+pub use busiest::{Busiest, MOST_RULES};
+pub use text::{Kind, Text};
+
+/// The media type of the text format.
+pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Everything that metrics are read from.
+pub(crate) struct Metrics {
+    pub(crate) engine: Arc<Engine<Stack>>,
+    pub(crate) status: Arc<Status>,
+    pub(crate) doors: Vec<Measured>,
+    pub(crate) started: Timestamp,
+    pub(crate) busiest: Busiest,
+}
+
+/// A door and what is counted of it.
+pub(crate) struct Measured {
+    pub(crate) name: &'static str,
+    /// The way to the engine, if it has one.
+    pub(crate) door: Option<Door<Stack>>,
+    pub(crate) counts: Arc<Counts>,
+}
+
+impl Metrics {
+    /// All of it.
+    pub(crate) fn render(&self) -> String {
+        let mut text = Text::default();
+        checks::write(&mut text, self);
+        process::write(&mut text, self);
+        text.finish()
+    }
+}

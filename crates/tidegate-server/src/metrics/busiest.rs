@@ -1,0 +1,76 @@
+//! Which rules have a line of their own: the busiest. What the others count is added up.
+//!
+//! Who is busiest changes, and a count that steps back would look like a restart. So each rule remembers how much of its
+//! count went into the sum of the others: the sum never shrinks, no line ever does, and together they are exact.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// The most rules with a line of their own.
+pub const MOST_RULES: usize = 200;
+
+/// The name under which the others are added up, as a domain and as a rule.
+pub const OTHER: &str = "other";
+
+/// Counts of one rule, by outcome.
+pub type Row = [u64; 6];
+
+/// A rule and its counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The domain.
+    pub domain: Box<str>,
+    /// The rule.
+    pub rule: Box<str>,
+    /// The counts.
+    pub counts: Row,
+}
+
+/// Remembers what went where.
+#[derive(Debug, Default)]
+pub struct Busiest(Mutex<Past>);
+
+#[derive(Debug, Default)]
+struct Past {
+    rules: HashMap<(Box<str>, Box<str>), Seen>,
+    other: Row,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    last: Row,
+    in_other: Row,
+}
+
+impl Busiest {
+    /// Lines for the `most` busiest rules, by name, then one for all others if there are any.
+    pub fn lines(&self, mut all: Vec<Line>, most: usize) -> Vec<Line> {
+        let total = |line: &Line| line.counts.iter().sum::<u64>();
+        let sum = |line: &Line| *line.domain == *OTHER && *line.rule == *OTHER;
+        let name = |line: &Line| (line.domain.clone(), line.rule.clone());
+        all.sort_by_cached_key(|line| (sum(line), std::cmp::Reverse(total(line)), name(line)));
+        let own = all.iter().take(most).filter(|line| !sum(line)).count();
+
+        let mut past = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Past { rules, other } = &mut *past;
+        for (rank, line) in all.iter_mut().enumerate() {
+            let seen = rules.entry(name(line)).or_default();
+            for (index, count) in line.counts.iter_mut().enumerate() {
+                if rank >= own {
+                    let grown = count.saturating_sub(seen.last[index]);
+                    seen.in_other[index] += grown;
+                    other[index] += grown;
+                }
+                seen.last[index] = *count;
+                *count = count.saturating_sub(seen.in_other[index]);
+            }
+        }
+        let others = all.len() > own || other.iter().any(|count| *count > 0);
+        all.truncate(own);
+        all.sort_by_key(name);
+        if others {
+            all.push(Line { domain: OTHER.into(), rule: OTHER.into(), counts: *other });
+        }
+        all
+    }
+}

@@ -1,0 +1,113 @@
+//! What is counted of checks, and of what they need: rules, the store, doors.
+
+use tidegate_engine::observe::{Came, DURATION_BUCKETS_NS};
+
+use super::busiest::Line;
+use super::text::seconds;
+use super::{Kind, MOST_RULES, Metrics, Text};
+
+pub(super) fn write(text: &mut Text, metrics: &Metrics) {
+    decisions(text, metrics);
+    durations(text, metrics);
+    troubles(text, metrics);
+    store(text, metrics);
+    rules(text, metrics);
+}
+
+fn decisions(text: &mut Text, metrics: &Metrics) {
+    let counted = metrics.engine.observed().rules().into_iter();
+    let all = counted.map(|(domain, rule, counts)| Line {
+        domain,
+        rule,
+        counts: Came::ALL.map(|came| counts.get(came)),
+    });
+    let lines = metrics.busiest.lines(all.collect(), MOST_RULES);
+    let help =
+        "Decisions by domain, rule and what came of the rule; beyond the busiest rules they are added up.";
+    text.family("ratelimit_decisions_total", Kind::Counter, help);
+    for Line { domain, rule, counts } in &lines {
+        for (came, count) in Came::ALL.iter().zip(counts) {
+            let labels = [("domain", &**domain), ("rule", rule), ("outcome", came.word())];
+            text.value(&labels, count);
+        }
+    }
+    text.family("ratelimit_denied_total", Kind::Counter, "Checks that the rule refused.");
+    for Line { domain, rule, counts } in &lines {
+        text.value(&[("domain", domain), ("rule", rule)], counts[Came::Denied as usize]);
+    }
+}
+
+fn durations(text: &mut Text, metrics: &Metrics) {
+    let observed = metrics.engine.observed();
+    let help = "How long a decision took, from the parsed question to the answer.";
+    text.family("ratelimit_check_duration_seconds", Kind::Histogram, help);
+    let mut total = 0;
+    let ends = DURATION_BUCKETS_NS.iter().map(|end| seconds(*end)).chain(["+Inf".to_owned()]);
+    for (count, end) in observed.durations().iter().zip(ends) {
+        total += count;
+        text.sample("_bucket", &[("le", &end)], total);
+    }
+    let sum = u64::try_from(observed.duration_sum().as_nanos()).unwrap_or(u64::MAX);
+    text.sample("_sum", &[], seconds(sum)).sample("_count", &[], total);
+}
+
+fn troubles(text: &mut Text, metrics: &Metrics) {
+    let (engine, observed) = (&metrics.engine, metrics.engine.observed());
+    let in_doors: u64 =
+        metrics.doors.iter().map(|door| door.counts.panics.load(super::process::RELAXED)).sum();
+    let counters = [
+        ("ratelimit_malformed_total", "Checks that could not be asked.", observed.malformed_checks()),
+        ("ratelimit_undecided_total", "Checks that nobody could decide.", observed.undecided_checks()),
+        (
+            "ratelimit_unknown_domains_total",
+            "Checks of domains that the rules do not have.",
+            observed.unknown_domain_checks(),
+        ),
+        (
+            "ratelimit_panics_contained_total",
+            "Panics that became a decision or an answer.",
+            observed.panics() + in_doors,
+        ),
+        (
+            "ratelimit_holds_forgotten_total",
+            "Decisions that hold something and could not be remembered; it ends by itself.",
+            observed.not_kept_holds(),
+        ),
+    ];
+    for (name, help, count) in counters {
+        text.family(name, Kind::Counter, help).value(&[], count);
+    }
+    text.family("ratelimit_held", Kind::Gauge, "Decisions that hold slots or reservations.")
+        .value(&[], engine.held());
+}
+
+fn store(text: &mut Text, metrics: &Metrics) {
+    let usage = metrics.engine.store().usage();
+    text.family("ratelimit_store_keys", Kind::Gauge, "Counters in the store.").value(&[], usage.counters);
+    text.family("ratelimit_store_bytes", Kind::Gauge, "Memory that the store holds.").value(&[], usage.bytes);
+    text.family("ratelimit_store_reservations", Kind::Gauge, "Open reservations.")
+        .value(&[], usage.reservations);
+    text.family("ratelimit_store_idempotency_keys", Kind::Gauge, "Admissions that are remembered by name.")
+        .value(&[], usage.admissions);
+    let help = "Counters and admissions forgotten while they still counted, to keep the bound on memory.";
+    text.family("ratelimit_store_evictions_total", Kind::Counter, help).value(&[], usage.evicted);
+}
+
+fn rules(text: &mut Text, metrics: &Metrics) {
+    let status = metrics.status.get();
+    text.family("ratelimit_snapshot_version", Kind::Gauge, "The version of the rules in force.")
+        .value(&[], status.version);
+    text.family("ratelimit_rules", Kind::Gauge, "Rules in force.")
+        .value(&[], metrics.engine.snapshot().rules());
+    text.family("ratelimit_rule_files", Kind::Gauge, "Rule files by what is in force of them.");
+    for state in crate::rules::reload::FileState::ALL {
+        text.value(&[("state", state.word())], status.count(state));
+    }
+    text.family("ratelimit_reloads_total", Kind::Counter, "Readings of the rules by what came of them.");
+    for (result, count) in status.counts {
+        text.value(&[("result", result)], count);
+    }
+    let help = "When all rule files were last in force as they were written.";
+    text.family("ratelimit_reload_last_success_timestamp_seconds", Kind::Gauge, help)
+        .value(&[], seconds(status.succeeded_at.as_micros().saturating_mul(1000)));
+}

@@ -1,0 +1,54 @@
+//! What is counted of doors and of the process.
+
+use std::sync::atomic::Ordering;
+
+use super::text::seconds;
+use super::{Kind, Measured, Metrics, Text};
+
+/// Counts are read as they are.
+pub(super) const RELAXED: Ordering = Ordering::Relaxed;
+
+pub(super) fn write(text: &mut Text, metrics: &Metrics) {
+    ways(text, metrics);
+    connections(text, metrics);
+    text.family("ratelimit_build_info", Kind::Gauge, "The version of the program; always 1.")
+        .value(&[("version", env!("CARGO_PKG_VERSION"))], 1);
+    text.family("process_start_time_seconds", Kind::Gauge, "When the process started.")
+        .value(&[], seconds(metrics.started.as_micros().saturating_mul(1000)));
+}
+
+fn ways(text: &mut Text, metrics: &Metrics) {
+    let doors = || metrics.doors.iter().filter_map(|one| Some((one.name, one.door.as_ref()?)));
+    text.family("ratelimit_in_flight", Kind::Gauge, "Checks under way.");
+    for (name, door) in doors() {
+        text.value(&[("door", name)], door.in_flight());
+    }
+    let help = "Checks that came when too many were under way and were answered by class.";
+    text.family("ratelimit_overloads_total", Kind::Counter, help);
+    for (name, door) in doors() {
+        text.value(&[("door", name)], door.overloads());
+    }
+}
+
+type Read = fn(&Measured) -> u64;
+
+fn connections(text: &mut Text, metrics: &Metrics) {
+    let families: [(&'static str, Kind, &str, Read); 3] = [
+        ("ratelimit_connections", Kind::Gauge, "Open connections.", |one| one.counts.open.load(RELAXED)),
+        ("ratelimit_connections_accepted_total", Kind::Counter, "Connections that were accepted.", |one| {
+            one.counts.accepted.load(RELAXED)
+        }),
+        (
+            "ratelimit_connections_refused_total",
+            Kind::Counter,
+            "Connections that were closed at once because too many were open.",
+            |one| one.counts.refused.load(RELAXED),
+        ),
+    ];
+    for (name, kind, help, read) in families {
+        text.family(name, kind, help);
+        for one in &metrics.doors {
+            text.value(&[("door", one.name)], read(one));
+        }
+    }
+}

@@ -1,0 +1,67 @@
+use super::busiest::Line;
+use super::*;
+
+fn line(rule: &str, count: u64) -> Line {
+    Line { domain: "api".into(), rule: rule.into(), counts: [count, 0, 0, 0, 0, 0] }
+}
+
+fn shown(lines: Vec<Line>) -> Vec<(String, u64)> {
+    lines.into_iter().map(|line| (line.rule.into_string(), line.counts[0])).collect()
+}
+
+fn named(lines: &[(&str, u64)]) -> Vec<(String, u64)> {
+    lines.iter().map(|(rule, count)| ((*rule).to_owned(), *count)).collect()
+}
+
+#[test]
+fn labels_are_escaped_and_lines_are_whole() {
+    let mut text = Text::default();
+    text.family("a_total", Kind::Counter, "Some help.").value(&[("rule", "a\"b\\c\nd"), ("x", "y")], 7);
+    text.family("b", Kind::Gauge, "More.").value(&[], 1);
+    assert_eq!(
+        text.finish(),
+        "# HELP a_total Some help.\n# TYPE a_total counter\na_total{rule=\"a\\\"b\\\\c\\nd\",x=\"y\"} 7\n\
+         # HELP b More.\n# TYPE b gauge\nb 1\n"
+    );
+}
+
+#[test]
+fn seconds_are_exact() {
+    let shown = [0, 1_000, 50_000_000, 1_000_000_000, 1_790_000_000_123_456_000].map(text::seconds);
+    assert_eq!(shown, ["0", "0.000001", "0.05", "1", "1790000000.123456"]);
+}
+
+#[test]
+fn rules_beyond_the_busiest_are_added_up() {
+    let busiest = Busiest::default();
+    let all = vec![line("a", 5), line("b", 9), line("c", 1), line("d", 2)];
+    assert_eq!(shown(busiest.lines(all, 2)), named(&[("a", 5), ("b", 9), ("other", 3)]));
+    assert_eq!(shown(Busiest::default().lines(vec![line("a", 5)], 2)), named(&[("a", 5)]));
+}
+
+#[test]
+fn no_line_steps_back_when_another_rule_becomes_the_busiest() {
+    let busiest = Busiest::default();
+    assert_eq!(shown(busiest.lines(vec![line("a", 5), line("b", 3)], 1)), named(&[("a", 5), ("other", 3)]));
+    assert_eq!(shown(busiest.lines(vec![line("a", 6), line("b", 10)], 1)), named(&[("b", 7), ("other", 4)]));
+    assert_eq!(
+        shown(busiest.lines(vec![line("a", 20), line("b", 12)], 1)),
+        named(&[("a", 19), ("other", 6)])
+    );
+}
+
+#[test]
+fn a_rule_that_is_called_like_the_sum_is_part_of_it() {
+    let other = Line { domain: "other".into(), ..line("other", 100) };
+    let lines = Busiest::default().lines(vec![other, line("a", 1)], 200);
+    assert_eq!(shown(lines), named(&[("a", 1), ("other", 100)]));
+}
+
+#[test]
+fn lines_are_bounded_however_many_rules_there_are() {
+    let all = (0..5_000).map(|index| line(&format!("rule-{index}"), index)).collect();
+    let lines = Busiest::default().lines(all, MOST_RULES);
+    assert_eq!(lines.len(), MOST_RULES + 1);
+    let total: u64 = lines.iter().map(|line| line.counts[0]).sum();
+    assert_eq!(total, (0..5_000).sum::<u64>());
+}

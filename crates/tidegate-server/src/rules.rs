@@ -1,0 +1,11 @@
+//! Where rules come from while the server runs: files ([`files`]), which of their texts are in force ([`reload`]), what is
+//! told about it ([`status`]), and the task that keeps up with changes ([`watch`]).
+
+pub mod files;
+pub mod reload;
+pub mod status;
+mod loader;
+mod watch;
+
+pub(crate) use loader::{Loader, Loading};
+pub(crate) use watch::{Trigger, Watch};

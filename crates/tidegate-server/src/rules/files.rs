@@ -1,0 +1,136 @@
+//! Rule files as they are on disk: their texts, and a fingerprint that tells whether anything changed.
+//!
+//! A directory is not searched below its first level. Names with a leading dot are left alone, so that Kubernetes' `..data`
+//! and editors' swap files are; links are followed, so that what `..data` points to is read.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use tidegate_rules::yaml::MAX_BYTES;
+
+/// The most files that are read.
+pub const MOST_FILES: usize = 1_000;
+
+/// The texts of files by their names, or why one cannot be read.
+pub type Reading = BTreeMap<String, Result<String, String>>;
+
+/// What changes when a file does: its size, its times, and which file it really is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fingerprint(BTreeMap<PathBuf, Option<[u64; 7]>>);
+
+/// The fingerprint of a directory's rule files, or of one file.
+pub fn fingerprint(path: &Path) -> io::Result<Fingerprint> {
+    let stamp = |file: PathBuf| {
+        let stamp = fs::metadata(&file).ok().map(|metadata| stamp(&metadata));
+        (file, stamp)
+    };
+    Ok(Fingerprint(list(path)?.into_iter().map(stamp).collect()))
+}
+
+/// Reads them all.
+pub fn read(path: &Path) -> io::Result<Reading> {
+    let files = list(path)?.into_iter();
+    Ok(files
+        .map(|file| (file.display().to_string(), text(&file).map_err(|error| error.to_string())))
+        .collect())
+}
+
+/// The rule files of a directory, or the file itself.
+fn list(path: &Path) -> io::Result<Vec<PathBuf>> {
+    if !fs::metadata(path)?.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files = Vec::new();
+    for entry in fs::read_dir(path)? {
+        let name = entry?.file_name();
+        if is_rule_file(Path::new(&name)) {
+            files.push(path.join(name));
+        }
+    }
+    if files.len() > MOST_FILES {
+        let message = format!("{} rule files, and the most is {MOST_FILES}", files.len());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    Ok(files)
+}
+
+fn is_rule_file(name: &Path) -> bool {
+    let hidden = name.as_os_str().as_encoded_bytes().starts_with(b".");
+    !hidden && name.extension().is_some_and(|end| end == "yaml" || end == "yml")
+}
+
+fn text(file: &Path) -> io::Result<String> {
+    let refuse = |message: String| Err(io::Error::new(io::ErrorKind::InvalidData, message));
+    let metadata = fs::metadata(file)?;
+    if !metadata.is_file() {
+        return refuse("not a regular file".to_owned());
+    }
+    if metadata.len() > MAX_BYTES as u64 {
+        return refuse(format!("{} bytes, and the most is {MAX_BYTES}; split it", metadata.len()));
+    }
+    fs::read_to_string(file)
+}
+
+fn stamp(metadata: &Metadata) -> [u64; 7] {
+    let times = [metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec()];
+    let [mtime, mtime_ns, ctime, ctime_ns] = times.map(i64::cast_unsigned);
+    [metadata.dev(), metadata.ino(), metadata.len(), mtime, mtime_ns, ctime, ctime_ns]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn names(path: &Path) -> Vec<String> {
+        let name = |file: &String| Path::new(file).file_name().unwrap().to_str().unwrap().to_owned();
+        read(path).unwrap().keys().map(name).collect()
+    }
+
+    #[test]
+    fn only_yaml_files_of_the_first_level_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.yaml", "b.yml", ".hidden.yaml", "c.json", "yaml"] {
+            fs::write(folder.path().join(name), "domain: api").unwrap();
+        }
+        fs::create_dir(folder.path().join("below")).unwrap();
+        fs::write(folder.path().join("below/d.yaml"), "domain: api").unwrap();
+        assert_eq!(names(folder.path()), ["a.yaml", "b.yml"]);
+        assert_eq!(names(&folder.path().join("c.json")), ["c.json"], "a file that is named is read");
+    }
+
+    #[test]
+    fn a_swap_of_kubernetes_links_changes_the_fingerprint_and_the_texts() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for (version, text) in [("..1", "domain: a"), ("..2", "domain: b")] {
+            fs::create_dir(path(version)).unwrap();
+            fs::write(path(version).join("api.yaml"), text).unwrap();
+        }
+        symlink("..1", path("..data")).unwrap();
+        symlink("..data/api.yaml", path("api.yaml")).unwrap();
+        let (before, texts) = (fingerprint(folder.path()).unwrap(), read(folder.path()).unwrap());
+        assert_eq!(texts.into_values().collect::<Vec<_>>(), [Ok("domain: a".to_owned())]);
+
+        symlink("..2", path("..data_tmp")).unwrap();
+        fs::rename(path("..data_tmp"), path("..data")).unwrap();
+        assert_ne!(fingerprint(folder.path()).unwrap(), before);
+        let texts = read(folder.path()).unwrap();
+        assert_eq!(texts.into_values().collect::<Vec<_>>(), [Ok("domain: b".to_owned())]);
+    }
+
+    #[test]
+    fn what_is_no_file_is_said_and_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("folder.yaml")).unwrap();
+        symlink("nowhere", folder.path().join("gone.yaml")).unwrap();
+        let texts: Vec<_> = read(folder.path()).unwrap().into_values().collect();
+        assert_eq!(texts[0], Err("not a regular file".to_owned()));
+        assert!(texts[1].is_err());
+        assert!(fingerprint(&folder.path().join("absent")).is_err());
+    }
+}

@@ -1,0 +1,167 @@
+//! Reads rules and puts them in force, one version after the other.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tidegate_engine::Engine;
+use tidegate_rules::{Severity, Snapshot, Source, compile};
+use tidegate_wire::door::Clock;
+
+use super::files::{self, Fingerprint, Reading};
+use super::reload::{FileReport, Outcome, Reloaded, Remark, Texts, reconcile};
+use super::status::{Attempt, Status};
+use crate::error::Error;
+use crate::stack::Stack;
+
+/// The most remarks of a reading that are logged; the rest is counted.
+const MOST_LOGGED: usize = 50;
+
+/// What loading needs.
+#[derive(Clone)]
+pub(crate) struct Loading {
+    pub(crate) engine: Arc<Engine<Stack>>,
+    pub(crate) status: Arc<Status>,
+    pub(crate) clock: Clock,
+}
+
+/// Reads rules and puts them in force.
+pub(crate) struct Loader {
+    path: Option<PathBuf>,
+    texts: Texts,
+    version: u64,
+    seen: Option<Fingerprint>,
+    to: Loading,
+}
+
+impl Loader {
+    /// Loads the rules for the first time: all of them must be good.
+    pub(crate) fn start(path: Option<PathBuf>, to: Loading) -> Result<Self, Error> {
+        let mut loader = Self { path, texts: Texts::new(), version: 0, seen: None, to };
+        let Some(path) = loader.path.clone() else {
+            loader.install(Snapshot::default());
+            loader.note("start", Outcome::Installed, None, Some(Vec::new()));
+            return Ok(loader);
+        };
+        let unreadable = |source| Error::RulesUnreadable { path: path.clone(), source };
+        // Taken before: what changes while it is read is read again.
+        loader.seen = Some(files::fingerprint(&path).map_err(unreadable)?);
+        let reading = files::read(&path).map_err(unreadable)?;
+        let reloaded = reconcile(&loader.texts, &reading);
+        if !reloaded.outcome.is_success() {
+            return Err(Error::BadRules { rendered: render(&reading) });
+        }
+        loader.apply("start", reloaded);
+        if loader.version == 0 {
+            loader.install(Snapshot::default());
+        }
+        Ok(loader)
+    }
+
+    /// The files as they were at the start.
+    pub(crate) fn seen(&self) -> Option<Fingerprint> {
+        self.seen.clone()
+    }
+
+    /// Where the rules come from.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Puts in force what a reading gives; what came of it.
+    pub(crate) fn reload(&mut self, why: &'static str, reading: io::Result<Reading>) -> Outcome {
+        match reading {
+            Ok(reading) => {
+                let reloaded = reconcile(&self.texts, &reading);
+                self.apply(why, reloaded)
+            }
+            Err(error) => {
+                tracing::error!(why, %error, "rules unreadable");
+                self.note(why, Outcome::Failed, Some(format!("the rules cannot be read: {error}")), None);
+                Outcome::Failed
+            }
+        }
+    }
+
+    fn apply(&mut self, why: &'static str, reloaded: Reloaded) -> Outcome {
+        let Reloaded { outcome, snapshot, texts, files } = reloaded;
+        if let Some(snapshot) = snapshot {
+            self.install(snapshot);
+        }
+        self.texts = texts;
+        log(&files);
+        let (files_count, version) = (files.len(), self.version);
+        let rules = self.to.engine.snapshot().rules();
+        let outcome_word = outcome.word();
+        if outcome.is_success() {
+            tracing::info!(why, outcome = outcome_word, version, files = files_count, rules, "rules");
+        } else {
+            tracing::error!(why, outcome = outcome_word, version, files = files_count, rules, "rules");
+        }
+        let error = first_error(&files);
+        self.note(why, outcome, error, Some(files));
+        outcome
+    }
+
+    fn install(&mut self, snapshot: Snapshot) {
+        self.version += 1;
+        self.to.engine.install(snapshot.with_version(self.version));
+        self.to.status.installed(self.version, (self.to.clock)());
+    }
+
+    fn note(
+        &self,
+        why: &'static str,
+        outcome: Outcome,
+        error: Option<String>,
+        files: Option<Vec<FileReport>>,
+    ) {
+        self.to.status.attempted(Attempt { at: (self.to.clock)(), why, outcome, error }, files);
+    }
+}
+
+/// Everything that is wrong, as a compiler prints it.
+fn render(reading: &Reading) -> String {
+    let readable = reading.iter().filter_map(|(name, text)| Some(Source::new(name, text.as_ref().ok()?)));
+    let unreadable = reading.iter().filter_map(|(name, text)| {
+        let error = text.as_ref().err()?;
+        Some(format!("error[unreadable]: {name} cannot be read: {error}\n"))
+    });
+    compile(readable.collect()).render() + &unreadable.collect::<String>()
+}
+
+fn first_error(files: &[FileReport]) -> Option<String> {
+    files.iter().find_map(|file| {
+        let remark = file.remarks.iter().find(|remark| remark.is_error())?;
+        Some(format!("{}: {}", place(file, remark), remark.message))
+    })
+}
+
+fn place(file: &FileReport, remark: &Remark) -> String {
+    match remark.place {
+        Some((line, column)) => format!("{}:{line}:{column}", file.name),
+        None => file.name.clone(),
+    }
+}
+
+/// Errors, then warnings.
+fn log(files: &[FileReport]) {
+    let all = || files.iter().flat_map(|file| file.remarks.iter().map(move |remark| (file, remark)));
+    let errors = all().filter(|(_, remark)| remark.is_error());
+    let warnings = all().filter(|(_, remark)| !remark.is_error());
+    for (file, remark) in errors.chain(warnings).take(MOST_LOGGED) {
+        let (at, code, message) = (place(file, remark), remark.code, &remark.message);
+        let help = remark.help.as_deref();
+        match remark.severity {
+            Severity::Error => tracing::error!(at, code, %message, help, "rule file"),
+            Severity::Warning => tracing::warn!(at, code, %message, help, "rule file"),
+        }
+    }
+    let left_out = all().count().saturating_sub(MOST_LOGGED);
+    if left_out > 0 {
+        tracing::warn!(left_out, "rule file");
+    }
+}
+
+#[cfg(test)]
+mod tests;

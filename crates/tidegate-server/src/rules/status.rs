@@ -1,0 +1,85 @@
+//! What is told about the rules: which version is in force since when, and what came of the last readings.
+
+use std::sync::{Mutex, PoisonError};
+
+use tidegate_core::Timestamp;
+
+use super::reload::{FileReport, FileState, Outcome};
+
+/// What came of all readings so far.
+#[derive(Clone, Debug, Default)]
+pub struct RulesStatus {
+    /// The version in force.
+    pub version: u64,
+    /// Since when it is.
+    pub installed_at: Timestamp,
+    /// When all files were last in force as they were written.
+    pub succeeded_at: Timestamp,
+    /// The last reading, if there was one.
+    pub last: Option<Attempt>,
+    /// How many readings came to what.
+    pub counts: [(&'static str, u64); 4],
+    /// The files of the last reading that could list them.
+    pub files: Vec<FileReport>,
+}
+
+/// A reading.
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    /// When it was.
+    pub at: Timestamp,
+    /// Why it was made.
+    pub why: &'static str,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// Why it is no success.
+    pub error: Option<String>,
+}
+
+/// The status, for those who write it and those who read it.
+#[derive(Debug)]
+pub struct Status(Mutex<RulesStatus>);
+
+impl Default for Status {
+    fn default() -> Self {
+        let outcomes = [Outcome::Installed, Outcome::Unchanged, Outcome::Partial, Outcome::Failed];
+        let counts = outcomes.map(|outcome| (outcome.word(), 0));
+        Self(Mutex::new(RulesStatus { counts, ..RulesStatus::default() }))
+    }
+}
+
+impl Status {
+    /// As it is now.
+    pub fn get(&self) -> RulesStatus {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes note of a version that came into force.
+    pub(crate) fn installed(&self, version: u64, at: Timestamp) {
+        let mut status = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (status.version, status.installed_at) = (version, at);
+    }
+
+    /// Takes note of a reading.
+    pub(crate) fn attempted(&self, attempt: Attempt, files: Option<Vec<FileReport>>) {
+        let mut status = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if attempt.outcome.is_success() {
+            status.succeeded_at = attempt.at;
+        }
+        let word = attempt.outcome.word();
+        if let Some((_, count)) = status.counts.iter_mut().find(|(counted, _)| *counted == word) {
+            *count += 1;
+        }
+        if let Some(files) = files {
+            status.files = files;
+        }
+        status.last = Some(attempt);
+    }
+}
+
+impl RulesStatus {
+    /// How many files are in that state.
+    pub fn count(&self, state: FileState) -> usize {
+        self.files.iter().filter(|file| file.state == state).count()
+    }
+}

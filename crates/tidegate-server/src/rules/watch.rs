@@ -1,0 +1,135 @@
+//! The task that keeps up with the files: the system tells of changes, and a look at the files now and then is the belt to
+//! those braces; signals and the admin door ask for a reading as well.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{MissedTickBehavior, interval, sleep};
+
+use super::files::{Fingerprint, Reading, fingerprint, read};
+use super::loader::Loader;
+use super::reload::Outcome;
+
+/// How often the files are looked at.
+const POLL: Duration = Duration::from_millis(500);
+
+/// How long files must have been quiet before they are read, so that none is read half-written.
+const QUIET: Duration = Duration::from_millis(50);
+
+/// After so many rounds without quiet they are read as they are.
+const MOST_ROUNDS: usize = 6;
+
+/// Somebody wants the rules to be read again.
+pub(crate) struct Trigger {
+    /// Who.
+    pub(crate) why: &'static str,
+    /// Who waits for what comes of it.
+    pub(crate) answer: Option<oneshot::Sender<Outcome>>,
+}
+
+/// The task.
+pub(crate) struct Watch {
+    loader: Loader,
+    /// The files as they were when they were last read; `None` if they could not be.
+    seen: Option<Fingerprint>,
+    triggers: mpsc::Receiver<Trigger>,
+}
+
+impl Watch {
+    /// Keeps up with the files of a loader.
+    pub(crate) fn new(loader: Loader, triggers: mpsc::Receiver<Trigger>) -> Self {
+        Self { seen: loader.seen(), loader, triggers }
+    }
+
+    /// Runs until nobody can trigger it any more.
+    pub(crate) async fn run(mut self) {
+        let (told, mut events) = mpsc::channel(1);
+        let _watcher = self.loader.path().and_then(|path| watcher(path, told));
+        let mut poll = interval(POLL);
+        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                trigger = self.triggers.recv() => match trigger {
+                    Some(trigger) => self.asked(trigger).await,
+                    None => return,
+                },
+                Some(()) = events.recv() => self.look().await,
+                _ = poll.tick() => self.look().await,
+            }
+        }
+    }
+
+    async fn asked(&mut self, Trigger { why, answer }: Trigger) {
+        let outcome = match self.loader.path().map(Path::to_owned) {
+            Some(path) => self.load(why, path).await,
+            None => Outcome::Unchanged,
+        };
+        if let Some(answer) = answer {
+            // Whoever asked may have gone.
+            drop(answer.send(outcome));
+        }
+    }
+
+    /// Reads the files if they are not as they were.
+    async fn look(&mut self) {
+        let Some(path) = self.loader.path().map(Path::to_owned) else { return };
+        if stamped(&path).await.ok() != self.seen {
+            self.load("change", path).await;
+        }
+    }
+
+    async fn load(&mut self, why: &'static str, path: PathBuf) -> Outcome {
+        let (seen, reading) = match settled(&path).await {
+            Ok((seen, reading)) => (Some(seen), Ok(reading)),
+            Err(error) => (None, Err(error)),
+        };
+        self.seen = seen;
+        // Compiling takes a while if there are many rules; checks go on.
+        tokio::task::block_in_place(|| self.loader.reload(why, reading))
+    }
+}
+
+/// The texts of files that were quiet before and while they were read.
+async fn settled(path: &Path) -> io::Result<(Fingerprint, Reading)> {
+    let mut round = 0;
+    loop {
+        round += 1;
+        let before = stamped(path).await?;
+        sleep(QUIET).await;
+        let path = path.to_owned();
+        let (between, reading, after) =
+            blocking(move || Ok((fingerprint(&path)?, read(&path)?, fingerprint(&path)?))).await?;
+        if (before == between && between == after) || round == MOST_ROUNDS {
+            return Ok((between, reading));
+        }
+    }
+}
+
+async fn stamped(path: &Path) -> io::Result<Fingerprint> {
+    let path = path.to_owned();
+    blocking(move || fingerprint(&path)).await
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
+}
+
+/// Tells of every change in a directory, or next to a file; `None` if the system cannot.
+fn watcher(path: &Path, told: mpsc::Sender<()>) -> Option<RecommendedWatcher> {
+    let tell = move |event: notify::Result<notify::Event>| {
+        if event.is_ok_and(|event| !event.kind.is_access()) {
+            // A change that is waiting to be looked at stands for all.
+            drop(told.try_send(()));
+        }
+    };
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let folder = if path.is_dir() { path } else { parent.unwrap_or(Path::new(".")) };
+    let watcher = notify::recommended_watcher(tell).and_then(|mut watcher| {
+        watcher.watch(folder, RecursiveMode::NonRecursive)?;
+        Ok(watcher)
+    });
+    watcher.inspect_err(|error| tracing::warn!(%error, "no notice of changes; polling only")).ok()
+}

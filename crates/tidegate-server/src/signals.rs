@@ -1,0 +1,43 @@
+//! Signals: SIGTERM and SIGINT stop the server, a second one at once; SIGHUP has the rules read again.
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+
+use crate::error::Error;
+use crate::rules::Trigger;
+
+/// Signals that stop a server.
+#[derive(Debug)]
+pub(crate) struct Stops {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Stops {
+    /// Listens from now on.
+    pub(crate) fn new() -> Result<Self, Error> {
+        let listen = |kind| signal(kind).map_err(Error::Signals);
+        Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
+    }
+
+    /// Waits for the next; its name.
+    pub(crate) async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
+    }
+}
+
+/// Has the rules read again on every SIGHUP, until nobody reads them any more.
+pub(crate) fn reload_on_hangup(reload: mpsc::Sender<Trigger>) -> Result<(), Error> {
+    let mut hangups = signal(SignalKind::hangup()).map_err(Error::Signals)?;
+    tokio::spawn(async move {
+        while hangups.recv().await.is_some() {
+            if reload.send(Trigger { why: "signal", answer: None }).await.is_err() {
+                return;
+            }
+        }
+    });
+    Ok(())
+}

@@ -1,0 +1,15 @@
+//! The store behind all doors, composed once, top to bottom.
+
+use tidegate_store::Reference;
+
+use crate::config::{Config, StoreKind};
+
+/// What decides: today the reference store by itself.
+pub type Stack = Reference;
+
+/// Builds it.
+pub fn build(config: &Config) -> Stack {
+    match config.store {
+        StoreKind::Memory => Reference::with_cap(config.limits.memory_bytes),
+    }
+}
