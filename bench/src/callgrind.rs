@@ -6,7 +6,7 @@
 use std::fs;
 use std::process::{self, Stdio};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::child::Child;
 use crate::engines::Name;
@@ -98,13 +98,32 @@ impl Column {
     }
 }
 
-fn is_installed() -> bool {
+pub(crate) fn is_installed() -> bool {
     let run = process::Command::new("valgrind")
         .arg("--version")
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();
     run.is_ok_and(|status| status.success())
+}
+
+/// The instructions of this program with these words, as far as they are within functions of that name.
+pub(crate) fn instructions_within(function: &str, words: &[String]) -> Result<u64> {
+    let name = format!("tidegate-bench-{}-{}.callgrind", process::id(), words.join("-"));
+    let file = std::env::temp_dir().join(name).to_string_lossy().into_owned();
+    let own = std::env::current_exe().context("cannot find this program's own file")?;
+    let status = process::Command::new("valgrind")
+        .args(["--quiet", "--tool=callgrind", "--cache-sim=yes", "--log-file=/dev/null"])
+        .arg(format!("--toggle-collect=*{function}*"))
+        .arg(format!("--callgrind-out-file={file}"))
+        .arg(own)
+        .args(words)
+        .stdout(Stdio::null())
+        .status()?;
+    ensure!(status.success(), "callgrind ended with {status}");
+    let text = fs::read_to_string(&file).with_context(|| format!("callgrind left no {file}"))?;
+    fs::remove_file(&file)?;
+    Ok(read(&text).context("cannot read callgrind's totals")?.instructions)
 }
 
 /// How many of some event one decision takes: two runs side by side, and the difference of their counts.

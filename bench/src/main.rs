@@ -1,7 +1,8 @@
 //! Tidegate beside its peers: time, memory, allocations, instructions and cache misses, in one run.
 //!
 //! The parent prints tables on standard output and its progress on standard error. Every engine runs in a child process,
-//! which is this same program with the words `serve ENGINE KIND LIMITS`, and does what the parent writes to it.
+//! which is this same program with the words `serve ENGINE KIND LIMITS`, and does what the parent writes to it. Matching has no
+//! peers and runs in the parent; only its instructions are counted in a child, with the words `match CASE REPEATS`.
 
 mod allocations;
 mod callgrind;
@@ -9,6 +10,7 @@ mod child;
 mod engines;
 mod keys;
 mod machine;
+mod matching;
 mod memory;
 mod probe;
 mod protocol;
@@ -31,14 +33,14 @@ Usage: tidegate-bench [OPTIONS]
 
 Options:
   --quick          a smoke run: 3 short rounds, few keys, no valgrind
-  --only PARTS     only these, separated by commas: probe, time, memory, allocations, callgrind
+  --only PARTS     only these, separated by commas: probe, time, memory, allocations, callgrind, match
   --rounds N       rounds per case (default 15, at least 1)
   --keys N,N,..    numbers of keys to time; 1 is one hot key (default 1,100000,10000000)
   --help           this text
 ";
 
 /// The parts of a report, in the order in which they are printed.
-const PARTS: [&str; 5] = ["probe", "time", "memory", "allocations", "callgrind"];
+const PARTS: [&str; 6] = ["probe", "time", "memory", "allocations", "callgrind", "match"];
 
 /// What was typed, completed by what the mode implies.
 struct Options {
@@ -46,11 +48,13 @@ struct Options {
     timing: rounds::Plan,
     memory_keys: Vec<u32>,
     allocation_ops: u32,
+    matching: matching::Plan,
 }
 
 enum Action {
     Help,
     Serve(Spec),
+    Match(matching::Case, u32),
     Report(Options),
 }
 
@@ -71,6 +75,10 @@ fn act(action: Action) -> Result<()> {
             Ok(())
         }
         Action::Serve(spec) => session::serve(spec),
+        Action::Match(case, repeats) => {
+            matching::serve(case, repeats);
+            Ok(())
+        }
         Action::Report(options) => report_all(&options),
     }
 }
@@ -83,7 +91,8 @@ fn report_all(options: &Options) -> Result<()> {
             "time" => rounds::report(&options.timing)?,
             "memory" => memory::report(&options.memory_keys)?,
             "allocations" => memory::report_allocations(options.allocation_ops)?,
-            _ => callgrind::report()?,
+            "callgrind" => callgrind::report()?,
+            _ => matching::report(&options.matching)?,
         }
     }
     Ok(())
@@ -96,6 +105,7 @@ impl Options {
             timing: rounds::Plan { rounds: 15, ops: 200_000, keys: vec![1, 100_000, 10_000_000] },
             memory_keys: vec![100_000, 10_000_000],
             allocation_ops: 100_000,
+            matching: matching::Plan { rounds: 15, milliseconds: 50, counts_instructions: true },
         }
     }
 
@@ -105,6 +115,7 @@ impl Options {
             timing: rounds::Plan { rounds: 3, ops: 40_000, keys: vec![1, 10_000] },
             memory_keys: vec![10_000],
             allocation_ops: 10_000,
+            matching: matching::Plan { rounds: 3, milliseconds: 5, counts_instructions: false },
         }
     }
 }
@@ -119,12 +130,17 @@ fn parse(mut arguments: Parser) -> Result<Action> {
             Arg::Long("rounds") => rounds = Some(arguments.value()?.parse::<u32>()?.max(1)),
             Arg::Long("keys") => keys = Some(numbers(&arguments.value()?.string()?)?),
             Arg::Value(word) if word == "serve" => return serve(arguments),
+            Arg::Value(word) if word == "match" => {
+                let case = arguments.value()?.string()?.parse()?;
+                return Ok(Action::Match(case, arguments.value()?.parse()?));
+            }
             other => bail!("{}\nhint: --help lists the options", other.unexpected()),
         }
     }
     let mut options = if quick { Options::quick() } else { Options::full() };
     options.parts = parts.unwrap_or(options.parts);
     options.timing.rounds = rounds.unwrap_or(options.timing.rounds);
+    options.matching.rounds = rounds.unwrap_or(options.matching.rounds);
     options.timing.keys = keys.unwrap_or(options.timing.keys);
     Ok(Action::Report(options))
 }

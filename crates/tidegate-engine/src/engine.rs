@@ -94,8 +94,8 @@ impl<S: Store> Engine<S> {
         let way = self.enter(check)?;
         let resolved = self.resolve(&way, check, now)?;
         let word = ask(&resolved, |plan| self.store.decide(plan, now)).await;
-        let decision = self.settle(&way, &resolved, word, now)?;
-        self.keep(&decision, check, resolved, now);
+        let decision = self.settle(&way, &resolved, &word, now)?;
+        self.keep(&decision, check, (&resolved, &word), now).await;
         Ok(self.observe(&way, decision))
     }
 
@@ -104,7 +104,7 @@ impl<S: Store> Engine<S> {
         let way = self.enter(check)?;
         let resolved = self.resolve(&way, check, now)?;
         let word = ask(&resolved, |plan| self.store.read(plan, now)).await;
-        Ok(Decision { holds: false, ..self.settle(&way, &resolved, word, now)? })
+        Ok(Decision { holds: false, ..self.settle(&way, &resolved, &word, now)? })
     }
 
     /// May it pass, at a cost that is settled later under the decision's id?
@@ -117,7 +117,7 @@ impl<S: Store> Engine<S> {
         let way = self.enter(check)?;
         let resolved = self.resolve(&way, check, now)?;
         let word = ask(&resolved, |plan| self.store.reserve(plan, hold, now)).await;
-        let decision = self.settle(&way, &resolved, word, now)?;
+        let decision = self.settle(&way, &resolved, &word, now)?;
         if decision.allowed() && !resolved.plan.is_empty() {
             let held = Held { plan: resolved.plan, times: check.cost, until: now.plus_us(hold.term_us) };
             self.remember(decision.id, held, now);
@@ -176,7 +176,7 @@ impl<S: Store> Engine<S> {
             self.store.read(plan, now).await
         });
         let word = word.await;
-        Ok(Decision { outcome: Outcome::Allow, holds: false, ..self.settle(&way, &resolved, word, now)? })
+        Ok(Decision { outcome: Outcome::Allow, holds: false, ..self.settle(&way, &resolved, &word, now)? })
     }
 
     /// Forgets the counters that such a check is charged to; how many there were.
@@ -194,7 +194,7 @@ impl<S: Store> Engine<S> {
     pub fn overloaded(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
         let way = self.enter(check)?;
         let resolved = Resolved { trouble: Some(Trouble::Overload), ..Resolved::default() };
-        let decision = self.settle(&way, &resolved, Word::NotAsked, now)?;
+        let decision = self.settle(&way, &resolved, &Word::NotAsked, now)?;
         Ok(self.observe(&way, decision))
     }
 
@@ -222,7 +222,7 @@ impl<S: Store> Engine<S> {
         &self,
         way: &Way,
         resolved: &Resolved,
-        word: Word,
+        word: &Word,
         now: Timestamp,
     ) -> Result<Decision, Malformed> {
         if resolved.trouble == Some(Trouble::Panic) || matches!(word, Word::Panicked) {
@@ -237,12 +237,25 @@ impl<S: Store> Engine<S> {
         Ok(decision)
     }
 
-    /// Remembers what an admitted check holds, until it is given back or ends.
-    fn keep(&self, decision: &Decision, check: &Check<'_>, resolved: Resolved, now: Timestamp) {
+    /// Remembers what an admitted check holds, until it is given back or ends; and gives back at once what was paid by one
+    /// that is refused all the same, because all of its quotas are over.
+    async fn keep(
+        &self,
+        decision: &Decision,
+        check: &Check<'_>,
+        (resolved, word): (&Resolved, &Word),
+        now: Timestamp,
+    ) {
+        let Word::Answer(answer) = word else { return };
         if decision.holds && !decision.replayed {
-            let terms = resolved.plan.charges().filter_map(|charge| charge.limit.term_us());
+            let plan = paid(&resolved.plan, answer);
+            let terms = plan.charges().filter_map(|charge| charge.limit.term_us());
             let until = now.plus_us(terms.max().unwrap_or(0));
-            self.remember(decision.id, Held { plan: resolved.plan, times: check.cost, until }, now);
+            self.remember(decision.id, Held { plan, times: check.cost, until }, now);
+        } else if answer.allowed() && !decision.allowed() {
+            let plan = paid(&resolved.plan, answer);
+            let given_back = contained(self.store.refund(&plan, now, now)).await;
+            drop((given_back, contained(self.store.release(&plan, now)).await));
         }
     }
 
@@ -282,6 +295,18 @@ where
         Ok(Err(error)) => Word::Failed(error),
         Err(Panicked) => Word::Panicked,
     }
+}
+
+/// Those charges of a plan that were paid.
+fn paid(plan: &Plan, answer: &Answer) -> Plan {
+    let mut paid = Plan::new();
+    paid.set_ticket(plan.ticket());
+    for (_, charge) in
+        plan.charges().enumerate().filter(|(index, charge)| answer.paid(*index) && charge.cost > 0)
+    {
+        paid.charge_encoded(charge.key, *charge.limit, charge.cost).expect("a part of a plan is a plan");
+    }
+    paid
 }
 
 fn settled(came: Result<Result<Settlement, StoreError>, Panicked>) -> Settled {

@@ -34,6 +34,7 @@ pub mod resolve;
 pub mod settle;
 pub mod decision;
 pub mod observe;
+pub mod explain;
 mod contain;
 mod held;
 mod engine;

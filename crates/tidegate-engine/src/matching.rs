@@ -48,7 +48,7 @@ pub fn find<'v>(check: &Check<'v>, domain: &'v Domain) -> Result<Matches<'v>, Ma
 }
 
 /// The number of an attribute; an address that Envoy names in its own way is the address.
-fn attribute(domain: &Domain, name: &str) -> Option<AttributeId> {
+pub(crate) fn attribute(domain: &Domain, name: &str) -> Option<AttributeId> {
     domain.names.get(name).or_else(|| if name == "remote_address" { domain.names.get("ip") } else { None })
 }
 

@@ -90,7 +90,7 @@ impl RuleCounts {
 #[derive(Debug, Default)]
 pub struct Observed {
     /// By domain and rule; kept when rules are reloaded, so that no count steps back.
-    rules: Mutex<HashMap<(Box<str>, Box<str>), Arc<RuleCounts>>>,
+    rules: Mutex<CountsByName>,
     durations: [AtomicU64; DURATION_BUCKETS_NS.len() + 1],
     duration_sum_ns: AtomicU64,
     outcomes: [AtomicU64; 6],
@@ -101,6 +101,8 @@ pub struct Observed {
     not_kept: AtomicU64,
 }
 
+type CountsByName = HashMap<(Box<str>, Box<str>), Arc<RuleCounts>>;
+
 /// The counts of a snapshot's rules, by domain name and rule number.
 pub(crate) type SnapshotCounts = HashMap<Box<str>, Vec<Arc<RuleCounts>>>;
 
@@ -110,10 +112,9 @@ impl Observed {
         let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
         let mut counts =
             |domain: &str, rule: &str| Arc::clone(rules.entry((domain.into(), rule.into())).or_default());
-        let of_domain = |domain: &Arc<tidegate_rules::Domain>| {
+        let mut of_domain = |domain: &Arc<tidegate_rules::Domain>| {
             domain.rules.iter().map(|rule| counts(&domain.name, &rule.name)).collect()
         };
-        let mut of_domain = of_domain;
         snapshot.domains().map(|domain| (domain.name.clone(), of_domain(domain))).collect()
     }
 

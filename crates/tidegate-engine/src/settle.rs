@@ -16,6 +16,7 @@ use crate::resolve::{Part, Resolved};
 
 /// What the store said, if it was asked.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly every word is an answer")]
 pub enum Word {
     /// Its answer.
     Answer(Answer),
@@ -31,7 +32,7 @@ pub enum Word {
 pub fn settle(
     domain: Option<Arc<Domain>>,
     resolved: &Resolved,
-    word: Word,
+    word: &Word,
     at: Timestamp,
 ) -> Result<Decision, Malformed> {
     let id = resolved.plan.ticket();
@@ -43,7 +44,7 @@ pub fn settle(
         (Some(_), Word::Failed(StoreError::IdempotencyConflict)) => {
             return Err(Malformed::IdempotencyConflict);
         }
-        (Some(domain), Word::Answer(answer)) => answered(domain, resolved, &answer, at),
+        (Some(domain), Word::Answer(answer)) => answered(domain, resolved, answer, at),
         (Some(domain), Word::Failed(_)) => undecided(domain, resolved, Trouble::Store, at),
         (Some(domain), Word::Panicked) => undecided(domain, resolved, Trouble::Panic, at),
         (Some(domain), Word::NotAsked) => match resolved.alone {

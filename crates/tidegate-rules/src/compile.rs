@@ -3,6 +3,8 @@
 mod domain;
 mod identities;
 mod rules;
+mod rule_limits;
+mod rule_terms;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -58,6 +60,7 @@ pub fn compile(mut sources: Vec<Source>) -> Compiled {
     if let Some(snapshot) = &snapshot {
         crate::lint::warn(snapshot, &mut files);
     }
+    let snapshot = snapshot.filter(|_| !files.iter().any(|file| file.diagnostics.has_errors()));
     Compiled { snapshot, files }
 }
 

@@ -11,6 +11,7 @@ mod test;
 pub use facts::Facts;
 pub use regex::whole_value_regex;
 pub use test::Test;
+pub(crate) use test::unmapped;
 
 use crate::name::AttributeId;
 

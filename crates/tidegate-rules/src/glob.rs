@@ -40,6 +40,24 @@ pub(crate) enum Segment {
     Rest,
 }
 
+/// As it was written.
+impl std::fmt::Display for Glob {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (place, segment) in self.segments.iter().enumerate() {
+            if place > 0 {
+                f.write_str("/")?;
+            }
+            match segment {
+                Segment::Literal(text) => f.write_str(text)?,
+                Segment::Starred(pieces) => f.write_str(&pieces.join("*"))?,
+                Segment::Capture(name) => write!(f, "{{{}}}", self.captures[*name])?,
+                Segment::Rest => f.write_str("**")?,
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Glob {
     /// The most segments that a glob may have.
     pub const MOST_SEGMENTS: usize = 64;
@@ -60,6 +78,15 @@ impl Glob {
     /// Whether it matches one value only.
     pub fn is_literal(&self) -> bool {
         self.segments.iter().all(|segment| matches!(segment, Segment::Literal(_)))
+    }
+
+    /// The one value that it matches, if it is one.
+    pub(crate) fn literal(&self) -> Option<String> {
+        let texts = self.segments.iter().map(|segment| match segment {
+            Segment::Literal(text) => Some(&**text),
+            _ => None,
+        });
+        texts.collect::<Option<Vec<_>>>().map(|texts| texts.join("/"))
     }
 
     /// Whether it matches the whole of a value.
@@ -89,7 +116,7 @@ impl Glob {
         self.segments.iter().filter(literal).count()
     }
 
-    #[cfg(test)]
+    /// The segments, in order.
     pub(crate) fn segments(&self) -> &[Segment] {
         &self.segments
     }

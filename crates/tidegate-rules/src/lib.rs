@@ -27,6 +27,12 @@ pub mod rule;
 pub mod snapshot;
 mod compile;
 mod lint;
+pub mod words;
+pub mod table;
+pub mod schema;
+pub mod starter;
+#[doc(hidden)]
+pub mod corpus;
 
 pub use compile::{Compiled, File, compile};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};

@@ -20,12 +20,11 @@ type Made<T> = Result<T, Diagnostic>;
 
 /// Reads a limit in either form. `rule` names it in headers; `shaping` makes a rate delay instead of refuse.
 pub(crate) fn read(node: &Node, rule: &str, shaping: bool) -> Made<RuleLimit> {
-    let limit = match &node.value {
-        Value::Map(_) => long(node, shaping)?,
-        _ => {
-            let text = node.text().unwrap_or_default();
-            short(notation::parse(&text, node.inner_span(&text))?, node.span, shaping)?
-        }
+    let limit = if matches!(node.value, Value::Map(_)) {
+        long(node, shaping)?
+    } else {
+        let text = node.text().unwrap_or_default();
+        short(notation::parse(&text, node.inner_span(&text))?, node.span, shaping)?
     };
     Ok(RuleLimit { policy: rule.into(), ..limit })
 }
@@ -154,7 +153,9 @@ fn bucket(node: &Node, algorithm: &str, shaping: bool) -> Made<RuleLimit> {
         Some((text, at)) => match notation::parse(&text, at.inner_span(&text))? {
             Short::Rate { amount, per: Per::Span(per), burst: None } => (amount, per),
             _ => {
-                return Err(Diagnostic::error("limit", at.span, "a refill is a rate").help("write it as 10/s"));
+                return Err(
+                    Diagnostic::error("limit", at.span, "a refill is a rate").help("write it as 10/s")
+                );
             }
         },
         None => (needed(node, "amount", &["refill"])?, span_at(node)?),

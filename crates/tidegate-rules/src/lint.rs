@@ -1,7 +1,198 @@
-//! What is allowed and was probably not meant.
+//! What is allowed and was probably not meant, with the reason.
+
+mod limits;
+
+use tidegate_core::Algorithm;
 
 use crate::compile::File;
-use crate::snapshot::Snapshot;
+use crate::condition::{Condition, Test};
+use crate::conditions::mentions;
+use crate::diagnostic::Diagnostic;
+use crate::name::AttributeId;
+use crate::rule::{Action, By, Mode, Rule, Scope};
+use crate::snapshot::{Domain, Snapshot};
 
-/// Adds warnings to the files.
-pub(crate) fn warn(_snapshot: &Snapshot, _files: &mut [File]) {}
+/// Adds warnings to the files; `atomic: required` that does not hold is an error.
+pub(crate) fn warn(snapshot: &Snapshot, files: &mut [File]) {
+    for domain in snapshot.domains() {
+        for (place, rule) in domain.rules.iter().enumerate().filter(|(_, rule)| rule.tree.is_none()) {
+            let mut said = Vec::new();
+            unreachable(domain, rule, &mut said);
+            forgeable(domain, rule, &mut said);
+            shared_address(domain, rule, &mut said);
+            guessable(domain, rule, &mut said);
+            limits::never_bind(rule, &mut said);
+            atomic(domain, place, &mut said);
+            say(files, rule, said);
+        }
+        absent_tenant(domain, files);
+    }
+}
+
+fn say(files: &mut [File], rule: &Rule, said: Vec<Diagnostic>) {
+    if let Some(file) = files.iter_mut().find(|file| *file.source.name() == *rule.origin.file) {
+        for diagnostic in said {
+            file.diagnostics.push(diagnostic);
+        }
+    }
+}
+
+fn warning(rule: &Rule, code: &'static str, message: impl Into<String>) -> Diagnostic {
+    Diagnostic::warning(code, rule.origin.span, message)
+}
+
+fn always(condition: &Condition) -> bool {
+    matches!(condition, Condition::All(parts) if parts.iter().all(always))
+}
+
+/// In force at all times, whatever the request.
+fn catches_all(rule: &Rule) -> bool {
+    rule.mode == Mode::Enforce
+        && always(&rule.applies)
+        && rule.schedule.is_none()
+        && rule.expires_at.is_none()
+}
+
+/// Another rule goes first and takes everything.
+fn unreachable(domain: &Domain, rule: &Rule, said: &mut Vec<Diagnostic>) {
+    if matches!(&rule.applies, Condition::Any(branches) if branches.is_empty()) {
+        said.push(warning(rule, "unreachable", "the rule can never match").help("its `any` has no branches"));
+    }
+    let others = || domain.rules.iter().filter(|other| other.name != rule.name && catches_all(other));
+    let first = others().find(|other| {
+        let same_group =
+            other.group.zip(rule.group).is_some_and(|(a, b)| a.group == b.group && a.rank < b.rank);
+        let bypass = other.action == Action::Bypass && !(rule.decides_alone() && rule.rank < other.rank);
+        same_group && other.by.is_empty() || bypass
+    });
+    if let Some(first) = first {
+        let message =
+            format!("the rule is never reached: `{}` matches everything and goes first", first.name);
+        said.push(
+            warning(rule, "unreachable", message)
+                .help(format!("give `{}` a `match`, or this one a higher priority", first.name)),
+        );
+    }
+}
+
+/// Counting by what a caller can write at will does not hold anybody.
+fn forgeable(domain: &Domain, rule: &Rule, said: &mut Vec<Diagnostic>) {
+    let names = domain.by(rule);
+    let forged = |name: &String| {
+        ["header.", "query.", "cookie."].iter().any(|prefix| name.starts_with(prefix)) || name == "user_agent"
+    };
+    let passed_on = |name: &&String| !matches!(name.as_str(), "header.authorization" | "header.x-api-key");
+    if !names.is_empty()
+        && let Some(name) = names.iter().filter(passed_on).find(|name| forged(name))
+    {
+        let message = format!("`{name}` is what the caller writes: a new value is a new counter");
+        said.push(
+            warning(rule, "forgeable", message)
+                .help("count by something that was verified, such as api_key, user or ip, or add it"),
+        );
+    }
+}
+
+fn shared_address(domain: &Domain, rule: &Rule, said: &mut Vec<Diagnostic>) {
+    let only_address = matches!(rule.by[..], [By::Address(_)]);
+    if only_address && rule.action == Action::Reject && !mentions_path(domain, rule) {
+        said.push(
+            warning(
+                rule,
+                "shared-address",
+                "an office or a mobile network behind one address shares this limit",
+            )
+            .help("make it generous, or count signed-in callers by user or api_key in a rule of their own"),
+        );
+    }
+}
+
+fn mentions_path(domain: &Domain, rule: &Rule) -> bool {
+    domain.names.get("path").is_some_and(|path| mentions(&rule.applies, path))
+}
+
+/// A bucket lets a whole burst of guesses through at once.
+fn guessable(domain: &Domain, rule: &Rule, said: &mut Vec<Diagnostic>) {
+    let words = ["login", "signin", "sign-in", "password", "otp", "2fa", "verify-code"];
+    let suspicious = |text: &str| words.iter().any(|word| text.to_lowercase().contains(word));
+    let path = domain.names.get("path");
+    if !suspicious(&rule.name)
+        && !path.is_some_and(|path| texts(&rule.applies, path).iter().any(|text| suspicious(text)))
+    {
+        return;
+    }
+    let bucket = rule.limits.own.iter().find(|limit| {
+        matches!(limit.algorithm(), Algorithm::Gcra | Algorithm::TokenBucket) && limit.capacity() > 1
+    });
+    if let Some(limit) = bucket {
+        let message = format!(
+            "a bucket lets {} guesses through at once, and again whenever it is full",
+            limit.capacity()
+        );
+        said.push(
+            warning(rule, "bucket-on-login", message)
+                .help("for logins write a window (5/min) with count_refused and block_for"),
+        );
+    }
+}
+
+/// What a condition compares an attribute with, as text.
+fn texts(condition: &Condition, attribute: AttributeId) -> Vec<String> {
+    match condition {
+        Condition::All(parts) | Condition::Any(parts) => {
+            parts.iter().flat_map(|part| texts(part, attribute)).collect()
+        }
+        Condition::Is(asked, test) if *asked == attribute => match test {
+            Test::OneOf(values) => values.iter().map(ToString::to_string).collect(),
+            Test::Prefix(prefix) => vec![prefix.to_string()],
+            Test::Glob(glob) => vec![glob.to_string()],
+            Test::Regex(regex) => vec![regex.to_string()],
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// On a Cluster, counters of one home are charged in one step; others are reserved one by one.
+fn atomic(domain: &Domain, place: usize, said: &mut Vec<Diagnostic>) {
+    let rule = &domain.rules[place];
+    if !rule.atomic {
+        return;
+    }
+    let excluded = |other: &Rule| other.group.zip(rule.group).is_some_and(|(a, b)| a.group == b.group);
+    let elsewhere = domain.rules.iter().enumerate().find(|(index, other)| {
+        *index != place
+            && other.mode != Mode::Off
+            && !other.limits.own.is_empty()
+            && !excluded(other)
+            && (other.scope == Scope::Global || rule.scope == Scope::Global)
+    });
+    if let Some((_, other)) = elsewhere {
+        let message = format!(
+            "`atomic: required`, but `{}` can match together with it and lives elsewhere on a Cluster",
+            other.name
+        );
+        said.push(
+            Diagnostic::error("atomic", rule.origin.span, message)
+                .help("let both live with the tenant, or put them into one group"),
+        );
+    }
+}
+
+/// Requests without a tenant share one set of counters.
+fn absent_tenant(domain: &Domain, files: &mut [File]) {
+    let Some(tenant) = domain.tenant else { return };
+    let needs = |rule: &&Rule| {
+        rule.tree.is_none() && rule.scope == Scope::Tenant && !rule.limits.own.is_empty() && !mentions(&rule.applies, tenant)
+            && !rule.by.iter().any(|by| matches!(by, By::Attribute(attribute) if *attribute == tenant || derives(domain, *attribute, tenant)))
+    };
+    let Some(rule) = domain.rules.iter().find(needs) else { return };
+    let name = domain.names.name(tenant);
+    let message = format!("requests without `{name}` share the counters of this rule");
+    let help = format!("match {{ {name}: {{ present: true }} }}, or derive it from what every request has");
+    say(files, rule, vec![warning(rule, "absent-tenant", message).help(help)]);
+}
+
+fn derives(domain: &Domain, from: AttributeId, tenant: AttributeId) -> bool {
+    domain.identities.iter().any(|identity| identity.from == from && identity.derives.contains(&tenant))
+}

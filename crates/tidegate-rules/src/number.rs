@@ -77,6 +77,19 @@ impl Numbers {
     }
 }
 
+/// As it was written.
+impl std::fmt::Display for Numbers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.meant {
+            Meant::Compared(comparison, bound) => {
+                let sign = SIGNS.iter().find(|(_, other)| other == comparison).map_or("=", |(sign, _)| sign);
+                write!(f, "{sign} {bound}")
+            }
+            Meant::Between(low, high) => write!(f, "{low}..{high}"),
+        }
+    }
+}
+
 impl Comparison {
     const fn allows(self, order: Ordering) -> bool {
         match self {

@@ -9,6 +9,7 @@ use crate::condition::Condition;
 use crate::glob::Glob;
 use crate::name::AttributeId;
 use crate::schedule::Schedule;
+use crate::source::Span;
 use crate::yaml::Value;
 
 /// When it matches, what it counts by, and its limits.
@@ -73,6 +74,8 @@ pub struct Origin {
     pub file: Arc<str>,
     /// The line, from 1.
     pub line: usize,
+    /// The place of its name.
+    pub span: Span,
 }
 
 /// One of the things that a rule counts by.
@@ -93,6 +96,17 @@ pub enum By {
         /// Its name.
         name: Box<str>,
     },
+}
+
+impl By {
+    /// The attribute that the value comes from.
+    pub const fn attribute(&self) -> AttributeId {
+        match self {
+            Self::Attribute(attribute) | Self::Address(attribute) | Self::Capture { attribute, .. } => {
+                *attribute
+            }
+        }
+    }
 }
 
 /// Whose counters a rule's are.

@@ -130,11 +130,15 @@ pub fn check(node: &Node, shape: &Shape, what: &str, diagnostics: &mut Diagnosti
             );
         }
         (Shape::List(item) | Shape::OneOrMore(item), Value::List(items)) => {
-            items.iter().for_each(|node| check(node, item, what, diagnostics));
+            for node in items {
+                check(node, item, what, diagnostics);
+            }
         }
         (Shape::OneOrMore(item), _) => check(node, item, what, diagnostics),
         (Shape::Map(value), Value::Map(entries)) => {
-            entries.iter().for_each(|(key, node)| check(node, value, &key.name, diagnostics));
+            for (key, node) in entries {
+                check(node, value, &key.name, diagnostics);
+            }
         }
         (Shape::Object(object), Value::Map(_)) => keys(node, object, diagnostics),
         (Shape::Either(shapes), value) => {

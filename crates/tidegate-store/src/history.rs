@@ -124,6 +124,33 @@ pub enum Breach {
     },
 }
 
+/// Follows a store while it works, event by event as they happen, without keeping them.
+#[derive(Debug)]
+pub struct Follower {
+    replay: Replay,
+    events: usize,
+}
+
+impl Follower {
+    /// Knows of nothing yet.
+    pub fn new(claims: Claims) -> Self {
+        Self { replay: Replay::new(claims), events: 0 }
+    }
+
+    /// Takes the next event; an error if it breaks a bound.
+    pub fn event(&mut self, event: &Event) -> Result<(), Violation> {
+        let place = self.events;
+        self.events += 1;
+        let judged = self.replay.sequence(std::slice::from_ref(event));
+        judged.map_err(|violation| Violation { event: place, ..violation })
+    }
+
+    /// What it has seen so far.
+    pub fn checked(&self) -> Checked {
+        self.replay.checked()
+    }
+}
+
 /// Replays the events and reports the first that breaks a bound.
 pub fn check(events: &[Event], order: Order, claims: Claims) -> Result<Checked, Violation> {
     let mut replay = Replay::new(claims);

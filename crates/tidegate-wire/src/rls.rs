@@ -7,6 +7,7 @@
 mod decode;
 mod encode;
 mod deadline;
+mod reflection;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,8 @@ use tonic::{Request, Response, Status};
 
 use crate::door::Door;
 use crate::ratelimit::{self, Failure};
+
+pub use reflection::file_descriptor_set;
 
 /// The name of the service, as Envoy calls it.
 pub use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_service_server::SERVICE_NAME;

@@ -38,6 +38,7 @@
 //! - [`Limiter::reserve`]: charge an estimate now and the truth later.
 //! - [`Limit`]: all algorithms, with what each promises.
 //! - [`ManualClock`]: for tests that never sleep.
+//! - `rules` (feature `rules`): rule files as the server takes them, and its whole engine.
 //! - `tower` (feature `tower`): a layer for axum, tonic and other services.
 
 mod clock;
@@ -46,6 +47,8 @@ mod limiter;
 mod decision;
 mod guard;
 mod reservation;
+#[cfg(feature = "rules")]
+pub mod rules;
 #[cfg(feature = "tower")]
 pub mod tower;
 

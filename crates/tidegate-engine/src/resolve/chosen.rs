@@ -5,8 +5,8 @@ use tidegate_core::Timestamp;
 use tidegate_rules::Domain;
 use tidegate_rules::rule::{Mode, Rule};
 
-use crate::check::Check;
-use crate::matching::{Matches, View};
+use crate::check::{Check, Descriptor};
+use crate::matching::{self, Matches, View};
 
 /// A rule that applies.
 #[derive(Clone, Copy, Debug)]
@@ -93,13 +93,12 @@ fn descriptor_of(check: &Check<'_>, domain: &Domain, rule: &Rule, view: &View<'_
     if view.descriptor.is_some() {
         return view.descriptor;
     }
-    let by = domain.by(rule);
-    let names = |name: &str| by.iter().any(|by| by == name || (by == "ip" && name == "remote_address"));
-    let found = check
-        .descriptors
-        .iter()
-        .position(|descriptor| descriptor.entries.iter().any(|(name, _)| names(name)));
-    found.map_or(Some(0), |place| u16::try_from(place).ok())
+    let counted_by = |name: &str| {
+        let attribute = matching::attribute(domain, name);
+        attribute.is_some() && rule.by.iter().any(|by| attribute == Some(by.attribute()))
+    };
+    let names_it = |descriptor: &Descriptor<'_>| descriptor.entries.iter().any(|(name, _)| counted_by(name));
+    check.descriptors.iter().position(names_it).map_or(Some(0), |place| u16::try_from(place).ok())
 }
 
 /// Of each group only the rule of the lowest rank stays.

@@ -13,10 +13,17 @@ use crate::check::Check;
 /// What all counters of a rule for one request have in common.
 pub(super) struct Counter<'a> {
     domain: &'a [u8],
-    /// Counters that live with a tenant: its value, or none if the request has none.
-    tenant: Option<Option<&'a str>>,
+    lives: Lives<'a>,
     /// The rule, and the values that it counts by.
     owner: SmallVec<[Value<'a>; 6]>,
+}
+
+/// Where counters live.
+enum Lives<'a> {
+    /// With a tenant: its value, if the request has one.
+    WithTenant(Option<&'a str>),
+    /// At their own values.
+    Alone,
 }
 
 enum Value<'a> {
@@ -37,16 +44,16 @@ impl Counter<'_> {
     /// Gives the key of one of its limits to `take`.
     pub(super) fn with<T>(&self, limit: &str, take: impl FnOnce(Key<'_>) -> T) -> T {
         let values = self.owner.iter().map(Value::bytes);
-        match self.tenant {
-            // With the tenant; the rule and what it counts by tell it from its neighbours there.
-            Some(tenant) => {
+        match self.lives {
+            // The rule and what it counts by tell it from its neighbours there.
+            Lives::WithTenant(tenant) => {
                 let home: SmallVec<[&[u8]; 2]> =
                     [Some(self.domain), tenant.map(str::as_bytes)].into_iter().flatten().collect();
                 let own: SmallVec<[&[u8]; 8]> = std::iter::once(limit.as_bytes()).chain(values).collect();
                 take(Key { home: &home, own: &own })
             }
-            // At its own values; limits on the same values live together.
-            None => {
+            // Limits on the same values live together.
+            Lives::Alone => {
                 let home: SmallVec<[&[u8]; 8]> = std::iter::once(self.domain).chain(values).collect();
                 take(Key { home: &home, own: &[limit.as_bytes()] })
             }
@@ -76,11 +83,11 @@ pub(super) fn counter<'a>(
             }
         });
     }
-    let tenant = match (rule.scope, domain.tenant) {
-        (Scope::Tenant, Some(tenant)) => Some(facts.get(tenant)),
-        _ => None,
+    let lives = match (rule.scope, domain.tenant) {
+        (Scope::Tenant, Some(tenant)) => Lives::WithTenant(facts.get(tenant)),
+        _ => Lives::Alone,
     };
-    Some(Counter { domain: domain.name.as_bytes(), tenant, owner })
+    Some(Counter { domain: domain.name.as_bytes(), lives, owner })
 }
 
 /// The counters of a descriptor: its entries, with patterns in place of values that share one. They live with the tenant
@@ -99,5 +106,6 @@ pub(super) fn of_entries<'a>(
     }
     let tenant = domain.tenant.map(|tenant| domain.names.name(tenant));
     let tenant = tenant.and_then(|tenant| entries.iter().find(|(key, _)| *key == tenant));
-    Counter { domain: domain.name.as_bytes(), tenant: tenant.map(|(_, value)| Some(*value)), owner }
+    let lives = tenant.map_or(Lives::Alone, |(_, value)| Lives::WithTenant(Some(value)));
+    Counter { domain: domain.name.as_bytes(), lives, owner }
 }

@@ -3,18 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tidegate_core::{Algorithm, Limit, Timestamp, Window};
-
 use crate::condition::Condition;
 use crate::conditions::{Captured, Conditions, canonical, mentions};
 use crate::diagnostic::Diagnostic;
 use crate::glob::Glob;
-use crate::notation;
-use crate::rule::{Action, By, Class, Cost, Limits, Mode, Origin, Refusal, Rule, RuleLimit, Scope};
-use crate::schedule::Schedule;
+use crate::rule::{Action, By, Class, Mode, Origin, Refusal, Rule, Scope};
 use crate::shape::head;
+use crate::source::Span;
 use crate::yaml::{Node, Value};
-use crate::{limits, source::Span};
 
 use super::domain::Builder;
 
@@ -47,23 +43,23 @@ pub(super) fn read(builder: &mut Builder<'_>, file: usize, node: &Node) {
 }
 
 /// A rule as written, with what its file has for all.
-struct Written<'n> {
-    rule: &'n Node,
+pub(super) struct Written<'n> {
+    pub(super) rule: &'n Node,
     defaults: Option<&'n Node>,
-    file: usize,
+    pub(super) file: usize,
 }
 
 impl<'n> Written<'n> {
-    fn get(&self, name: &str) -> Option<&'n Node> {
+    pub(super) fn get(&self, name: &str) -> Option<&'n Node> {
         let present = |node: &&Node| node.value != Value::Null;
         self.rule.get(name).filter(present).or_else(|| self.defaults?.get(name).filter(present))
     }
 
-    fn text(&self, name: &str) -> Option<String> {
+    pub(super) fn text(&self, name: &str) -> Option<String> {
         self.get(name).and_then(Node::text)
     }
 
-    fn say(&self, builder: &mut Builder<'_>, diagnostic: Diagnostic) {
+    pub(super) fn say(&self, builder: &mut Builder<'_>, diagnostic: Diagnostic) {
         builder.say(self.file, diagnostic);
     }
 
@@ -76,7 +72,7 @@ impl<'n> Written<'n> {
         let by = self.by(builder, &captures);
         let scope = self.scope(builder);
         let limits = self.limits(builder, &name, action);
-        let (dimension, subject) = self.about(builder, &by, &applies, scope);
+        let (dimension, subject) = about(builder, &by, &applies, scope);
         let rule = Rule {
             identity: self.text("was").unwrap_or_else(|| name.clone()).into(),
             name: name.into(),
@@ -135,7 +131,7 @@ impl<'n> Written<'n> {
 
     fn origin(&self, builder: &Builder<'_>, span: Span) -> Origin {
         let source = &builder.files[self.file].source;
-        Origin { file: Arc::from(source.name()), line: source.place(span.start).line }
+        Origin { file: Arc::from(source.name()), line: source.place(span.start).line, span }
     }
 
     fn condition(&self, builder: &mut Builder<'_>, name: &str) -> (Condition, Vec<Captured>) {
@@ -193,121 +189,6 @@ impl<'n> Written<'n> {
         scope
     }
 
-    fn limits(&self, builder: &mut Builder<'_>, rule: &str, action: Action) -> Limits {
-        let takes_none = matches!(action, Action::Block | Action::Bypass | Action::Unlimited);
-        for key in ["limit", "limits", "tiers", "block_for"].into_iter().filter(|_| takes_none) {
-            if let Some(node) = self.rule.get(key) {
-                let message = format!("`action: {}` takes no `{key}`", action.word());
-                self.say(
-                    builder,
-                    Diagnostic::error("action", head(node), message).help("remove one of them"),
-                );
-            }
-        }
-        let (one, several) = (self.rule.get("limit"), self.rule.get("limits"));
-        if let (Some(_), Some(several)) = (one, several) {
-            let said = Diagnostic::error("limit", head(several), "the rule has both `limit` and `limits`");
-            self.say(builder, said.help("put all of them into `limits`"));
-        }
-        let nodes = one.into_iter().chain(several.map(Node::items).unwrap_or_default());
-        let own = self.list(builder, rule, action, &nodes.collect::<Vec<_>>());
-        let mut tiers = Vec::new();
-        for (tier, node) in self.rule.get("tiers").map(Node::entries).unwrap_or_default() {
-            let nodes: Vec<&Node> = node.items().iter().collect();
-            tiers.push((tier.name.as_str().into(), self.list(builder, rule, action, &nodes)));
-        }
-        if !takes_none && one.is_none() && several.is_none() {
-            let missing =
-                Diagnostic::error("no-limit", head(self.rule), format!("the rule `{rule}` has no limit"));
-            self.say(
-                builder,
-                missing.help("write `limit: 100/min`, or `action: block`, `bypass` or `unlimited`"),
-            );
-        }
-        let tier_by = if tiers.is_empty() {
-            None
-        } else {
-            builder.names.intern(&self.text("tier_by").unwrap_or_else(|| "plan".into()))
-        };
-        Limits { own, tiers, tier_by }
-    }
-
-    fn list(&self, builder: &mut Builder<'_>, rule: &str, action: Action, nodes: &[&Node]) -> Vec<RuleLimit> {
-        let mut made: Vec<RuleLimit> = Vec::new();
-        for node in nodes {
-            let before = builder.files[self.file].diagnostics.count(crate::Severity::Error);
-            let limit = match limits::read(node, rule, action == Action::Delay) {
-                Ok(limit) => limit,
-                Err(diagnostic) => {
-                    // A table has said already what is wrong with the form of a long one.
-                    if before == 0
-                        || !matches!(node.value, Value::Map(_))
-                        || diagnostic.message != "this is no limit"
-                    {
-                        self.say(builder, diagnostic);
-                    }
-                    continue;
-                }
-            };
-            if action == Action::Delay && limit.algorithm() != Algorithm::LeakyBucket {
-                let said = Diagnostic::error("action", head(node), "only a rate can delay");
-                self.say(builder, said.help("write a rate such as 10/s burst 20, or another action"));
-            }
-            if made.iter().any(|other| other.identity == limit.identity) {
-                let said = Diagnostic::error(
-                    "limit",
-                    head(node),
-                    "another limit of this rule has the same algorithm and window",
-                );
-                self.say(builder, said.help("keep one of them, or give this one a `name` in the long form"));
-            }
-            made.push(limit);
-        }
-        if made.len() > 1 {
-            for limit in &mut made {
-                let own = limit.identity.rsplit_once('/').map_or(&*limit.identity, |(_, window)| window);
-                limit.policy = format!("{rule}:{own}").into();
-            }
-        }
-        made
-    }
-
-    fn cost(&self, builder: &mut Builder<'_>) -> Cost {
-        let Some(node) = self.get("cost") else { return Cost::Fixed(1) };
-        let default = node.get("default").and_then(Node::count).unwrap_or(1);
-        let most = node.get("most").and_then(Node::count).unwrap_or(1_000_000);
-        match (&node.value, node.text_at("attribute"), node.get("methods")) {
-            (Value::Integer(_), ..) => Cost::Fixed(node.count().unwrap_or(1)),
-            (Value::Map(_), Some((name, _)), None) => match builder.names.intern(&canonical(&name)) {
-                Some(attribute) => Cost::Attribute { attribute, default, most },
-                None => Cost::Fixed(default),
-            },
-            (Value::Map(_), None, Some(methods)) => {
-                let point = |(method, points): &(crate::yaml::Key, Node)| {
-                    Some((method.name.to_uppercase().into(), points.count()?))
-                };
-                let points = methods.entries().iter().filter_map(point).collect();
-                match builder.names.intern("method") {
-                    Some(attribute) => Cost::Methods { attribute, points, default },
-                    None => Cost::Fixed(default),
-                }
-            }
-            (Value::Map(_), ..) => {
-                let said =
-                    Diagnostic::error("cost", head(node), "a cost is an attribute's, or it goes by method");
-                self.say(
-                    builder,
-                    said.help("write { attribute: tokens } or { methods: { GET: 1, POST: 5 } }"),
-                );
-                Cost::Fixed(1)
-            }
-            _ => match node.text().and_then(|name| builder.names.intern(&canonical(&name))) {
-                Some(attribute) => Cost::Attribute { attribute, default, most },
-                None => Cost::Fixed(1),
-            },
-        }
-    }
-
     fn refusal(&self) -> Refusal {
         Refusal {
             status: self.get("status").and_then(Node::whole).and_then(|status| u16::try_from(status).ok()),
@@ -315,76 +196,23 @@ impl<'n> Written<'n> {
             message: self.text("message").map(Into::into),
         }
     }
+}
 
-    fn schedule(&self, builder: &mut Builder<'_>) -> Option<Schedule> {
-        let node = self.rule.get("when").filter(|node| matches!(node.value, Value::Map(_)))?;
-        let (zone, at) =
-            node.text_at("tz").map_or_else(|| ("UTC".to_owned(), node.span), |(zone, at)| (zone, at.span));
-        let mut schedule = match limits::zone(&zone, at) {
-            Ok(zone) => Schedule::new(zone),
-            Err(diagnostic) => {
-                self.say(builder, diagnostic);
-                return None;
-            }
-        };
-        let parts: [(&str, fn(&mut Schedule, &str) -> Result<(), String>); 3] =
-            [("hours", Schedule::hours), ("days", Schedule::days), ("dates", Schedule::dates)];
-        for (name, add) in parts {
-            for item in node.get(name).map(Node::items).unwrap_or_default() {
-                if let Err(message) = add(&mut schedule, &item.text().unwrap_or_default()) {
-                    self.say(builder, Diagnostic::error("when", item.span, message));
-                }
-            }
-        }
-        Some(schedule)
-    }
-
-    fn expires_at(&self, builder: &mut Builder<'_>) -> Option<Timestamp> {
-        let (text, at) = self.rule.text_at("expires_at")?;
-        let instant = text.parse::<jiff::Timestamp>().ok().or_else(|| {
-            let date = text.parse::<jiff::civil::Date>().ok()?;
-            Some(date.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
-        });
-        let us = instant.and_then(|instant| u64::try_from(instant.as_microsecond()).ok());
-        if us.is_none() {
-            let said = Diagnostic::error("expires-at", at.span, format!("`{text}` is no instant"));
-            self.say(builder, said.help("write 2027-01-31T00:00:00Z, or a date"));
-        }
-        us.map(Timestamp::from_micros)
-    }
-
-    fn block_for(&self, builder: &mut Builder<'_>) -> Option<Limit> {
-        let (text, at) = self.rule.text_at("block_for")?;
-        let length = notation::duration(&text, at.inner_span(&text));
-        let limit = length.and_then(|length| {
-            Limit::fixed_window(1, Window::FirstHit(length))
-                .map_err(|error| Diagnostic::error("block-for", at.span, error.to_string()))
-        });
-        limit.map_err(|diagnostic| self.say(builder, diagnostic)).ok()
-    }
-
-    /// What a refusal names: the dimension that is counted by, and the subject of the reason's code.
-    fn about(
-        &self,
-        builder: &Builder<'_>,
-        by: &[By],
-        applies: &Condition,
-        scope: Scope,
-    ) -> (Box<str>, Box<str>) {
-        let is_endpoint = ["path", "method"]
-            .iter()
-            .any(|name| builder.names.get(name).is_some_and(|attribute| mentions(applies, attribute)));
-        let dimension: Box<str> = match by.first() {
-            Some(By::Attribute(attribute)) if Some(*attribute) == builder.tenant => "tenant".into(),
-            Some(By::Attribute(attribute) | By::Address(attribute)) => builder.names.name(*attribute).into(),
-            Some(By::Capture { name, .. }) => name.clone(),
-            None if is_endpoint => "endpoint".into(),
-            None if scope == Scope::Tenant => "tenant".into(),
-            None => "global".into(),
-        };
-        let subject = if is_endpoint { "endpoint".into() } else { dimension.clone() };
-        (dimension, subject)
-    }
+/// What a refusal names: the dimension that is counted by, and the subject of the reason's code.
+fn about(builder: &Builder<'_>, by: &[By], applies: &Condition, scope: Scope) -> (Box<str>, Box<str>) {
+    let is_endpoint = ["path", "method"]
+        .iter()
+        .any(|name| builder.names.get(name).is_some_and(|attribute| mentions(applies, attribute)));
+    let dimension: Box<str> = match by.first() {
+        Some(By::Attribute(attribute)) if Some(*attribute) == builder.tenant => "tenant".into(),
+        Some(By::Attribute(attribute) | By::Address(attribute)) => builder.names.name(*attribute).into(),
+        Some(By::Capture { name, .. }) => name.clone(),
+        None if is_endpoint => "endpoint".into(),
+        None if scope == Scope::Tenant => "tenant".into(),
+        None => "global".into(),
+    };
+    let subject = if is_endpoint { "endpoint".into() } else { dimension.clone() };
+    (dimension, subject)
 }
 
 /// Names are unique, and no rule takes over the counters of another.
@@ -392,7 +220,7 @@ pub(super) fn check_names(builder: &mut Builder<'_>) {
     let mut seen: HashMap<String, String> = HashMap::new();
     let mut said = Vec::new();
     for draft in &builder.drafts {
-        let Origin { file, line } = &draft.rule.origin;
+        let Origin { file, line, .. } = &draft.rule.origin;
         let place = format!("{file}:{line}");
         let identities = [&draft.rule.name, &draft.rule.identity];
         for name in &identities[..if draft.rule.name == draft.rule.identity { 1 } else { 2 }] {
@@ -403,5 +231,7 @@ pub(super) fn check_names(builder: &mut Builder<'_>) {
             }
         }
     }
-    said.into_iter().for_each(|(file, diagnostic)| builder.say(file, diagnostic));
+    for (file, diagnostic) in said {
+        builder.say(file, diagnostic);
+    }
 }

@@ -115,7 +115,7 @@ fn rule(builder: &mut Builder<'_>, file: usize, (node, limit): (&Node, &Node), p
     let nothing_per_us = per.filter(|_| amount == 0).and_then(|per| u64::try_from(per.as_micros()).ok());
     let span = head(node);
     let source = &builder.files[file].source;
-    let origin = Origin { file: Arc::from(source.name()), line: source.place(span.start).line };
+    let origin = Origin { file: Arc::from(source.name()), line: source.place(span.start).line, span };
     let tree = TreeRule {
         replaces: replaces(builder, file, limit, limit_name.as_deref()),
         limit_name: limit_name.map(Into::into),

@@ -50,6 +50,7 @@ impl<'v> Facts<'v> {
     }
 
     /// Sets the value of an attribute, in place of one that it had.
+    #[inline]
     pub fn set(&mut self, attribute: AttributeId, value: &'v str) {
         let fact = Fact { attribute, value, address: Cell::new(Address::Unread) };
         if let Some(place) = self.place(attribute) {
@@ -65,6 +66,7 @@ impl<'v> Facts<'v> {
     }
 
     /// The value of an attribute, if it is there.
+    #[inline]
     pub fn get(&self, attribute: AttributeId) -> Option<&'v str> {
         self.place(attribute).map(|place| self.facts[place].value)
     }
@@ -91,6 +93,7 @@ impl<'v> Facts<'v> {
         address
     }
 
+    #[inline]
     fn place(&self, attribute: AttributeId) -> Option<usize> {
         match self.places.get(attribute.index()) {
             Some(0) if self.facts.len() < usize::from(u8::MAX) => None,

@@ -34,6 +34,10 @@ fn segment(word: &str, at: &Range<usize>, captures: &mut Vec<Box<str>>) -> Resul
     if let Some(braces) = braces(word) {
         return capture(word, &braces, at, captures);
     }
+    if let Some(half) = word.find(['{', '}']) {
+        let at = at.start + half..at.start + half + 1;
+        return Err(said("a brace without its other half: a capture is written `{id}`".to_owned(), at));
+    }
     if !word.contains('*') {
         return Ok(Segment::Literal(word.into()));
     }

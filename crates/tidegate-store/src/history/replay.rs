@@ -9,6 +9,7 @@ use super::{Breach, Checked, Claims, Event, Violation, What};
 use crate::contract::Answer;
 
 /// The counters as they should be by now.
+#[derive(Debug)]
 pub(super) struct Replay {
     states: HashMap<Vec<u8>, State>,
     claims: Claims,
@@ -26,7 +27,7 @@ impl Replay {
         Self { states: HashMap::new(), claims, checked: Checked::default() }
     }
 
-    pub(super) fn checked(self) -> Checked {
+    pub(super) fn checked(&self) -> Checked {
         self.checked
     }
 

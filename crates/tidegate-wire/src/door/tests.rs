@@ -91,6 +91,16 @@ fn beyond_the_bound_comfort_passes_and_security_is_shed() {
 }
 
 #[test]
+fn a_request_that_nobody_could_decide_is_told_so() {
+    let rules = format!("{PER_USER}\ndefaults: {{ class: strict }}");
+    let (door, _) = door_to(Faulty::Failing, &rules, DoorSettings::default());
+    let decision = wait(door.check(&alice())).unwrap();
+    let problem = door.tell(&alice(), &decision).problem.unwrap();
+    assert_eq!(problem.detail(), "it could not be decided whether the request may pass; retry in 1 s");
+    assert_eq!((door.in_flight(), door.overloads()), (0, 0));
+}
+
+#[test]
 fn a_shed_request_is_told_when_to_return() {
     let rules = format!("{PER_USER}\ndefaults: {{ class: security }}");
     let (door, _) =

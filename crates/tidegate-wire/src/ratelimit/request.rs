@@ -8,6 +8,7 @@ use super::{Failure, Unit};
 
 /// What Envoy asks.
 #[derive(Default)]
+#[cfg_attr(test, derive(Debug))] // never elsewhere: values may be secret
 pub(crate) struct Request {
     pub(crate) domain: String,
     pub(crate) descriptors: Vec<Asked>,
@@ -17,6 +18,7 @@ pub(crate) struct Request {
 
 /// A descriptor as it is asked about.
 #[derive(Default)]
+#[cfg_attr(test, derive(Debug))] // never elsewhere: values may be secret
 pub(crate) struct Asked {
     pub(crate) entries: Vec<(String, String)>,
     /// A limit in place of the one that the rules have.

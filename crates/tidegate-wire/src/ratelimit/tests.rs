@@ -58,8 +58,8 @@ fn standing(response: &Response) -> Vec<(bool, u32)> {
     response.statuses.iter().map(|status| (status.over, status.remaining)).collect()
 }
 
-fn current(amount: u32, unit: Unit, name: &str) -> Option<statuses::Current> {
-    Some(statuses::Current { name: name.to_owned(), amount, unit })
+fn current(amount: u32, unit: Unit, name: &str) -> statuses::Current {
+    statuses::Current { name: name.to_owned(), amount, unit }
 }
 
 fn world() -> (Door<Reference>, Hands) {
@@ -90,9 +90,9 @@ fn a_status_tells_its_limit_and_when_it_is_whole_again() {
         ask(&door, vec![asked("user", "a"), asked("odd", "b"), asked("worker", "c"), asked("none", "d")]);
     let told: Vec<_> =
         response.statuses.iter().map(|status| (status.current.clone(), status.reset_s)).collect();
-    assert_eq!(told[0], (current(3, Unit::Minute, "per _user_"), Some(43)));
-    assert_eq!(told[1].0, current(5, Unit::Minute, "odd"));
-    assert_eq!(told[2].0, current(2, Unit::Unknown, "slots"));
+    assert_eq!(told[0], (Some(current(3, Unit::Minute, "per _user_")), Some(43)));
+    assert_eq!(told[1].0, Some(current(5, Unit::Minute, "odd")));
+    assert_eq!(told[2].0, Some(current(2, Unit::Unknown, "slots")));
     assert_eq!(response.statuses[3], Status::default());
 }
 
@@ -140,8 +140,8 @@ fn negative_hits_are_given_back_and_the_rest_is_checked() {
 #[test]
 fn a_refund_happens_even_if_the_rest_is_refused() {
     let (door, _) = world();
-    ask(&door, vec![asked("user", "a")]);
-    let mixed = ask(&door, vec![asked("banned", "b"), Asked { negative: true, ..asked("user", "a") }]);
+    ask(&door, vec![asked("user", "a"), Asked { hits: Some(5), ..asked("path", "/x") }]);
+    let mixed = ask(&door, vec![asked("path", "/x"), Asked { negative: true, ..asked("user", "a") }]);
     assert_eq!((mixed.allowed, standing(&mixed)), (false, vec![(true, 0), (false, 3)]));
 }
 
@@ -151,7 +151,7 @@ fn what_is_in_the_shadow_is_ok_with_nothing_left() {
     ask(&door, vec![asked("shadow", "a")]);
     let response = ask(&door, vec![asked("shadow", "a")]);
     assert_eq!((response.allowed, standing(&response)), (true, vec![(false, 0)]));
-    assert_eq!(response.statuses[0].current, current(1, Unit::Second, "shadow"));
+    assert_eq!(response.statuses[0].current, Some(current(1, Unit::Second, "shadow")));
     assert!(response.to_client.is_empty());
 }
 
@@ -181,7 +181,7 @@ fn what_is_banned_shows_a_limit_of_nothing() {
     let (door, _) = world();
     let response = ask(&door, vec![asked("user", "a"), asked("banned", "b")]);
     assert_eq!((response.allowed, standing(&response)), (false, vec![(false, 0), (true, 0)]));
-    assert_eq!(response.statuses[1].current, current(0, Unit::Day, "banned"));
+    assert_eq!(response.statuses[1].current, Some(current(0, Unit::Day, "banned")));
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn a_limit_that_comes_with_a_descriptor_goes_before_the_rules() {
     let response = ask(&door, vec![Asked { limit, ..asked("user", "a") }]);
     assert_eq!(
         (standing(&response), &response.statuses[0].current),
-        (vec![(false, 8)], &current(9, Unit::Hour, ""))
+        (vec![(false, 8)], &Some(current(9, Unit::Hour, "")))
     );
 }
 

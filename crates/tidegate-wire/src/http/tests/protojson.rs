@@ -13,7 +13,7 @@ descriptors:
     rate_limit: { unit: hour, requests_per_unit: 0 }
 ";
 
-fn asks(descriptor: Value) -> Value {
+fn asks(descriptor: &Value) -> Value {
     json!({ "domain": "mesh", "descriptors": [descriptor] })
 }
 
@@ -24,7 +24,7 @@ fn entry(key: &str) -> Value {
 #[tokio::test]
 async fn it_answers_200_and_429_with_the_response_in_json() {
     let (door, _) = door(TREE);
-    let user = asks(json!({ "entries": entry("user") }));
+    let user = asks(&json!({ "entries": entry("user") }));
     let back = post(&door, "/json", &user).await;
     assert_eq!((back.status.as_u16(), &back.body["overallCode"]), (200, &json!("OK")));
     let limit = json!({ "name": "user", "requestsPerUnit": 2, "unit": "MINUTE" });
@@ -47,7 +47,7 @@ async fn both_spellings_numbers_as_text_and_enums_by_name_or_number_are_read() {
     ] {
         let mut descriptor = json!({ "entries": entry("other"), "limit": { limit: 10, "unit": unit } });
         descriptor.as_object_mut().unwrap().extend(hits.as_object().unwrap().clone());
-        let back = post(&door, "/json", asks(descriptor)).await;
+        let back = post(&door, "/json", asks(&descriptor)).await;
         assert_eq!(
             back.body["statuses"][0]["currentLimit"],
             json!({ "requestsPerUnit": 10, "unit": "HOUR" })
@@ -61,15 +61,15 @@ async fn both_spellings_numbers_as_text_and_enums_by_name_or_number_are_read() {
     .await;
     assert_eq!(back.body["statuses"][0].get("limitRemaining"), None);
     let negative = json!({ "entries": entry("user"), "hitsAddend": 2, "isNegativeHits": true });
-    assert_eq!(post(&door, "/json", asks(negative)).await.body["statuses"][0]["limitRemaining"], 2);
+    assert_eq!(post(&door, "/json", asks(&negative)).await.body["statuses"][0]["limitRemaining"], 2);
 }
 
 #[tokio::test]
 async fn what_is_unlimited_or_banned_says_so() {
     let (door, _) = door(TREE);
-    let free = post(&door, "/json", asks(json!({ "entries": entry("free") }))).await;
+    let free = post(&door, "/json", asks(&json!({ "entries": entry("free") }))).await;
     assert_eq!(free.body["statuses"], json!([{ "code": "OK", "limitRemaining": u32::MAX }]));
-    let banned = post(&door, "/json", asks(json!({ "entries": entry("banned") }))).await;
+    let banned = post(&door, "/json", asks(&json!({ "entries": entry("banned") }))).await;
     assert_eq!(banned.status, 429);
     assert_eq!(
         banned.body["statuses"],
@@ -84,11 +84,13 @@ async fn what_is_no_request_is_400() {
         (json!({}), "rate limit domain must not be empty"),
         (json!({ "domain": "mesh" }), "rate limit descriptor list must not be empty"),
         (
-            asks(json!({ "entries": entry("user"), "limit": { "requestsPerUnit": 1, "unit": "FORTNIGHT" } })),
+            asks(
+                &json!({ "entries": entry("user"), "limit": { "requestsPerUnit": 1, "unit": "FORTNIGHT" } }),
+            ),
             "the limit of a descriptor has no known unit; use SECOND, MINUTE, HOUR, DAY, MONTH or YEAR",
         ),
         (
-            asks(json!({ "entrees": [] })),
+            asks(&json!({ "entrees": [] })),
             "a descriptor has an unknown field `entrees`; it knows entries, limit, hits_addend, is_negative_hits",
         ),
         (

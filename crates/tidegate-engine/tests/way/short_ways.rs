@@ -1,0 +1,94 @@
+use super::*;
+use std::time::Duration;
+use tidegate_engine::Settled;
+use tidegate_store::Hold;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+#[test]
+fn slots_are_given_back_by_the_decisions_id() {
+    let mut way = Way::new("rules: [{ name: exports, by: [user], limit: { slots: 2, term: 30s } }]");
+    let (first, second) = (way.check(&[("user", "a")]), way.check(&[("user", "a")]));
+    assert!(first.holds && second.holds);
+    assert_denied(&way.check(&[("user", "a")]), "exports", "user-concurrency");
+    assert_eq!(wait(way.engine.release(first.id, way.now)), Settled::Done);
+    assert_eq!(wait(way.engine.release(first.id, way.now)), Settled::Gone);
+    assert!(way.allows(&[("user", "a")]));
+    way.pass(20);
+    assert_eq!(wait(way.engine.renew(second.id, way.now)), Ok(Some(way.now.plus_us(30 * SECOND))));
+    way.pass(20);
+    assert_eq!(way.passing(&[("user", "a")]), 1, "one ended, one was renewed");
+    way.pass(60);
+    assert_eq!(wait(way.engine.renew(second.id, way.now)), Ok(None));
+}
+
+#[test]
+fn slots_that_only_the_shadow_refused_do_not_end_a_holder() {
+    let way = Way::new(
+        "rules: [{ name: real, limit: 9 concurrent }, { name: trial, mode: shadow, limit: 1 concurrent }]",
+    );
+    let (first, second) = (way.check(&[]), way.check(&[]));
+    for id in [first.id, second.id] {
+        assert!(wait(way.engine.renew(id, way.now)).unwrap().is_some());
+        assert_eq!(wait(way.engine.release(id, way.now)), Settled::Done);
+    }
+}
+
+#[test]
+fn reservations_are_settled_at_what_they_cost() {
+    let way = Way::new("rules: [{ name: tokens, by: [user], limit: 100/min, cost: 2 }]");
+    let left = || {
+        remaining(
+            &wait(way.engine.peek(&Check { attributes: &[("user", "a")], ..Check::new("api") }, way.now))
+                .unwrap(),
+        )[0]
+        .1
+    };
+    let reserve = |cost| {
+        let check = Check { attributes: &[("user", "a")], cost, ..Check::new("api") };
+        wait(way.engine.reserve(&check, Hold::lasting(MINUTE), way.now)).unwrap()
+    };
+    let first = reserve(20);
+    assert_eq!(left(), 60);
+    assert_eq!(wait(way.engine.commit(first.id, 5, way.now)), Settled::Done);
+    assert_eq!(left(), 90);
+    assert_eq!(wait(way.engine.commit(first.id, 5, way.now)), Settled::Gone);
+    let second = reserve(10);
+    assert_eq!(wait(way.engine.cancel(second.id, way.now)), Settled::Done);
+    assert_eq!(left(), 90);
+    assert!(!reserve(46).allowed());
+}
+
+#[test]
+fn a_peek_changes_nothing_and_tells_what_would_be() {
+    let way = Way::new("rules: [{ name: per-user, by: [user], limit: 1/min }]");
+    let check = Check { attributes: &[("user", "a")], ..Check::new("api") };
+    let peek = || wait(way.engine.peek(&check, way.now)).unwrap().allowed();
+    assert!(peek() && peek());
+    assert!(way.allows(&[("user", "a")]));
+    assert!(!peek());
+}
+
+#[test]
+fn a_refund_gives_back() {
+    let way = Way::new("rules: [{ name: per-user, by: [user], limit: 2/min }]");
+    let check = Check { attributes: &[("user", "a")], ..Check::new("api") };
+    assert_eq!(way.passing(&[("user", "a")]), 2);
+    let refunded = wait(way.engine.refund(&check, way.now, way.now)).unwrap();
+    assert_eq!(remaining(&refunded), [("per-user".into(), 1)]);
+    assert_eq!(way.passing(&[("user", "a")]), 1);
+    assert_eq!(wait(way.engine.reset(&check, way.now)), Ok(Ok(1)));
+    assert_eq!(way.passing(&[("user", "a")]), 2);
+}
+
+#[test]
+fn the_same_check_delivered_twice_is_charged_once() {
+    let way = Way::new("rules: [{ name: per-user, by: [user], limit: 9/min }]");
+    let check = |user, key| Check { attributes: user, idempotency_key: Some(key), ..Check::new("api") };
+    let (a, b): (Pairs<'_>, Pairs<'_>) = (&[("user", "a")], &[("user", "b")]);
+    let first = way.ask(&check(a, "one")).unwrap();
+    let again = way.ask(&check(a, "one")).unwrap();
+    assert!(!first.replayed && again.replayed);
+    assert_eq!((first.id, remaining(&first)), (again.id, remaining(&again)));
+    assert_eq!(way.ask(&check(b, "one")).unwrap_err(), Malformed::IdempotencyConflict);
+}

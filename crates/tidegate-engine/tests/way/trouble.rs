@@ -1,0 +1,110 @@
+use super::*;
+use tidegate_core::{Plan, Ticket};
+use tidegate_engine::Consistency;
+use tidegate_store::{Answer, Hold, Settlement, StoreError};
+
+/// A store that never answers, in one of two ways.
+struct Broken {
+    panics: bool,
+}
+
+impl Broken {
+    fn fail<T>(&self) -> Result<T, StoreError> {
+        assert!(!self.panics, "out of order");
+        Err(StoreError::Full)
+    }
+}
+
+impl Store for Broken {
+    async fn decide(&self, _: &Plan, _: Timestamp) -> Result<Answer, StoreError> {
+        self.fail()
+    }
+    async fn read(&self, _: &Plan, _: Timestamp) -> Result<Answer, StoreError> {
+        self.fail()
+    }
+    async fn reserve(&self, _: &Plan, _: Hold, _: Timestamp) -> Result<Answer, StoreError> {
+        self.fail()
+    }
+    async fn commit(&self, _: Ticket, _: &[u64], _: Timestamp) -> Result<Settlement, StoreError> {
+        self.fail()
+    }
+    async fn cancel(&self, _: Ticket, _: Timestamp) -> Result<Settlement, StoreError> {
+        self.fail()
+    }
+    async fn release(&self, _: &Plan, _: Timestamp) -> Result<u64, StoreError> {
+        self.fail()
+    }
+    async fn renew(&self, _: &Plan, _: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+        self.fail()
+    }
+    async fn refund(&self, _: &Plan, _: Timestamp, _: Timestamp) -> Result<(), StoreError> {
+        self.fail()
+    }
+    async fn reset(&self, _: &Plan, _: Timestamp) -> Result<usize, StoreError> {
+        self.fail()
+    }
+}
+
+const RULES: &str = "rules:
+  - { name: comfortable, match: { path: /a }, limit: 9/min }
+  - { name: guarded, match: { path: /b }, class: security, limit: 9/min }
+  - { name: dear, match: { path: /c }, class: cost, limit: 9/min, tiers: { paid: 99/min } }";
+
+#[test]
+fn a_store_that_cannot_answer_is_decided_by_class() {
+    for panics in [false, true] {
+        let way = Way::over(Broken { panics }, RULES);
+        let of = |attributes: Pairs<'_>| {
+            let decision = way.check(attributes);
+            assert_eq!((decision.state, decision.reason().as_str()), (Consistency::Open, "undecided"));
+            (decision.outcome, decision.status())
+        };
+        assert_eq!(of(&[("path", "/a")]), (Outcome::Allow, 200));
+        assert_eq!(of(&[("path", "/b")]), (Outcome::Deny, 503));
+        assert_eq!(of(&[("path", "/c")]), (Outcome::Deny, 503), "free tiers are refused");
+        assert_eq!(of(&[("path", "/c"), ("plan", "paid")]), (Outcome::Allow, 200));
+        assert_eq!(way.engine.observed().panics(), if panics { 4 } else { 0 });
+        assert_eq!(way.engine.observed().undecided_checks(), 4);
+    }
+}
+
+#[test]
+fn too_much_at_once_is_shed_where_safety_matters() {
+    let check = Check::new("api");
+    let guarded = Way::new(RULES);
+    assert_eq!(guarded.engine.overloaded(&check, START).unwrap().outcome, Outcome::Shed);
+    let comfortable = Way::new("rules: [{ name: a, limit: 1/min }]");
+    assert_eq!(comfortable.engine.overloaded(&check, START).unwrap().outcome, Outcome::Allow);
+}
+
+#[test]
+fn what_is_out_of_bounds_is_refused_with_words() {
+    let way = Way::new(RULES);
+    let error = |check: &Check<'_>| way.ask(check).unwrap_err().to_string();
+    let long = "x".repeat(3_000);
+    assert!(error(&Check::new("")).contains("domain"));
+    assert!(error(&Check { attributes: &[("user", &long)], ..Check::new("api") }).contains("3000 bytes"));
+    assert!(error(&Check { attributes: &[("a", "b"); 200], ..Check::new("api") }).contains("200 attributes"));
+    let many = [Descriptor { entries: &[("a", "b")], limit: None, cost: None }; 40];
+    assert!(error(&Check { descriptors: &many, ..Check::new("api") }).contains("40 descriptors"));
+    assert!(error(&Check { cost: u64::MAX, ..Check::new("api") }).contains("cost"));
+    assert_eq!(way.engine.observed().malformed_checks(), 5);
+}
+
+#[test]
+fn no_value_is_printed() {
+    let check = Check { attributes: &[("api_key", "sk_live_secret")], ..Check::new("api") };
+    assert!(!format!("{check:?}").contains("secret"));
+    let way = Way::new("rules: [{ name: a, by: [api_key], limit: 1/min }]");
+    assert!(!format!("{:?}", way.ask(&check)).contains("secret"));
+}
+
+#[test]
+fn the_common_check_does_not_allocate() {
+    let way = Way::new("rules: [{ name: a, by: [user], limit: 1000/min }, { name: b, limit: 1000/min }]");
+    let check =
+        Check { attributes: &[("user", "alice"), ("path", "/x"), ("method", "GET")], ..Check::new("api") };
+    way.ask(&check).unwrap();
+    let counted = allocation_counter::measure(|| drop(way.ask(&check).unwrap()));
+    assert_eq!(counted.count_total, 0);
+}

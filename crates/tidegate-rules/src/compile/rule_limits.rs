@@ -1,0 +1,111 @@
+//! The limits of a rule: its own, those of tiers, and its gate.
+
+use tidegate_core::{Algorithm, Limit, Window};
+
+use crate::diagnostic::Diagnostic;
+use crate::rule::{Action, Limits, RuleLimit};
+use crate::shape::head;
+use crate::yaml::{Node, Value};
+use crate::{limits, notation};
+
+use super::domain::Builder;
+use super::rules::Written;
+
+impl Written<'_> {
+    pub(super) fn limits(&self, builder: &mut Builder<'_>, rule: &str, action: Action) -> Limits {
+        let takes_none = matches!(action, Action::Block | Action::Bypass | Action::Unlimited);
+        for key in ["limit", "limits", "tiers", "block_for"].into_iter().filter(|_| takes_none) {
+            if let Some(node) = self.rule.get(key) {
+                let message = format!("`action: {}` takes no `{key}`", action.word());
+                self.say(
+                    builder,
+                    Diagnostic::error("action", head(node), message).help("remove one of them"),
+                );
+            }
+        }
+        let (one, several) = (self.rule.get("limit"), self.rule.get("limits"));
+        if let (Some(_), Some(several)) = (one, several) {
+            let said = Diagnostic::error("limit", head(several), "the rule has both `limit` and `limits`");
+            self.say(builder, said.help("put all of them into `limits`"));
+        }
+        let nodes = one.into_iter().chain(several.map(Node::items).unwrap_or_default());
+        let own = self.list(builder, rule, action, &nodes.collect::<Vec<_>>());
+        let mut tiers = Vec::new();
+        for (tier, node) in self.rule.get("tiers").map(Node::entries).unwrap_or_default() {
+            let nodes: Vec<&Node> = node.items().iter().collect();
+            tiers.push((tier.name.as_str().into(), self.list(builder, rule, action, &nodes)));
+        }
+        if !takes_none && one.is_none() && several.is_none() {
+            let missing =
+                Diagnostic::error("no-limit", head(self.rule), format!("the rule `{rule}` has no limit"));
+            self.say(
+                builder,
+                missing.help("write `limit: 100/min`, or `action: block`, `bypass` or `unlimited`"),
+            );
+        }
+        let tier_by = if tiers.is_empty() {
+            None
+        } else {
+            builder.names.intern(&self.text("tier_by").unwrap_or_else(|| "plan".into()))
+        };
+        Limits { own, tiers, tier_by }
+    }
+
+    fn list(&self, builder: &mut Builder<'_>, rule: &str, action: Action, nodes: &[&Node]) -> Vec<RuleLimit> {
+        let mut made: Vec<RuleLimit> = Vec::new();
+        for node in nodes.iter().filter(|node| !matches!(node.value, Value::List(_) | Value::Null)) {
+            let before = builder.files[self.file].diagnostics.count(crate::Severity::Error);
+            let limit = match limits::read(node, rule, action == Action::Delay) {
+                Ok(limit) => limit,
+                Err(diagnostic) => {
+                    // A table has said already what is wrong with the form of a long one.
+                    if before == 0
+                        || !matches!(node.value, Value::Map(_))
+                        || diagnostic.message != "this is no limit"
+                    {
+                        self.say(builder, diagnostic);
+                    }
+                    continue;
+                }
+            };
+            if action == Action::Delay && limit.algorithm() != Algorithm::LeakyBucket {
+                let said = Diagnostic::error("action", head(node), "only a rate can delay");
+                self.say(builder, said.help("write a rate such as 10/s burst 20, or another action"));
+            }
+            let refused_count = self.get("count_refused").and_then(Node::truth) == Some(true);
+            if limit.algorithm() == Algorithm::Concurrency && refused_count {
+                let said = Diagnostic::error("limit", head(node), "a refused request holds no slot");
+                self.say(
+                    builder,
+                    said.help("remove `count_refused`, or put the slots into a rule of their own"),
+                );
+            }
+            if made.iter().any(|other| other.identity == limit.identity) {
+                let said = Diagnostic::error(
+                    "limit",
+                    head(node),
+                    "another limit of this rule has the same algorithm and window",
+                );
+                self.say(builder, said.help("keep one of them, or give this one a `name` in the long form"));
+            }
+            made.push(limit);
+        }
+        if made.len() > 1 {
+            for limit in &mut made {
+                let own = limit.identity.rsplit_once('/').map_or(&*limit.identity, |(_, window)| window);
+                limit.policy = format!("{rule}:{own}").into();
+            }
+        }
+        made
+    }
+
+    pub(super) fn block_for(&self, builder: &mut Builder<'_>) -> Option<Limit> {
+        let (text, at) = self.rule.text_at("block_for")?;
+        let length = notation::duration(&text, at.inner_span(&text));
+        let limit = length.and_then(|length| {
+            Limit::fixed_window(1, Window::FirstHit(length))
+                .map_err(|error| Diagnostic::error("block-for", at.span, error.to_string()))
+        });
+        limit.map_err(|diagnostic| self.say(builder, diagnostic)).ok()
+    }
+}

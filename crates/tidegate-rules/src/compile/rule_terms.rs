@@ -1,0 +1,90 @@
+//! When a rule applies, and what a request costs it.
+
+use tidegate_core::Timestamp;
+
+use crate::conditions::canonical;
+use crate::diagnostic::Diagnostic;
+use crate::limits;
+use crate::rule::Cost;
+use crate::schedule::Schedule;
+use crate::shape::head;
+use crate::yaml::{Node, Value};
+
+use super::domain::Builder;
+use super::rules::Written;
+
+/// Adds something to a schedule.
+type Add = fn(&mut Schedule, &str) -> Result<(), String>;
+
+impl Written<'_> {
+    pub(super) fn schedule(&self, builder: &mut Builder<'_>) -> Option<Schedule> {
+        let node = self.rule.get("when").filter(|node| matches!(node.value, Value::Map(_)))?;
+        let (zone, at) =
+            node.text_at("tz").map_or_else(|| ("UTC".to_owned(), node.span), |(zone, at)| (zone, at.span));
+        let zone = limits::zone(&zone, at).unwrap_or_else(|diagnostic| {
+            self.say(builder, diagnostic);
+            jiff::tz::TimeZone::UTC
+        });
+        let mut schedule = Schedule::new(zone);
+        let parts: [(&str, Add); 3] =
+            [("hours", Schedule::hours), ("days", Schedule::days), ("dates", Schedule::dates)];
+        for (name, add) in parts {
+            for item in node.get(name).map(Node::items).unwrap_or_default() {
+                if let Err(message) = add(&mut schedule, &item.text().unwrap_or_default()) {
+                    self.say(builder, Diagnostic::error("when", item.span, message));
+                }
+            }
+        }
+        Some(schedule)
+    }
+
+    pub(super) fn expires_at(&self, builder: &mut Builder<'_>) -> Option<Timestamp> {
+        let (text, at) = self.rule.text_at("expires_at")?;
+        let instant = text.parse::<jiff::Timestamp>().ok().or_else(|| {
+            let date = text.parse::<jiff::civil::Date>().ok()?;
+            Some(date.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
+        });
+        let us = instant.and_then(|instant| u64::try_from(instant.as_microsecond()).ok());
+        if us.is_none() {
+            let said = Diagnostic::error("expires-at", at.span, format!("`{text}` is no instant"));
+            self.say(builder, said.help("write 2027-01-31T00:00:00Z, or a date"));
+        }
+        us.map(Timestamp::from_micros)
+    }
+
+    pub(super) fn cost(&self, builder: &mut Builder<'_>) -> Cost {
+        let Some(node) = self.get("cost") else { return Cost::Fixed(1) };
+        let default = node.get("default").and_then(Node::count).unwrap_or(1);
+        let most = node.get("most").and_then(Node::count).unwrap_or(1_000_000);
+        match (&node.value, node.text_at("attribute"), node.get("methods")) {
+            (Value::Integer(_), ..) => Cost::Fixed(node.count().unwrap_or(1)),
+            (Value::Map(_), Some((name, _)), None) => match builder.names.intern(&canonical(&name)) {
+                Some(attribute) => Cost::Attribute { attribute, default, most },
+                None => Cost::Fixed(default),
+            },
+            (Value::Map(_), None, Some(methods)) => {
+                let point = |(method, points): &(crate::yaml::Key, Node)| {
+                    Some((method.name.to_uppercase().into(), points.count()?))
+                };
+                let points = methods.entries().iter().filter_map(point).collect();
+                match builder.names.intern("method") {
+                    Some(attribute) => Cost::Methods { attribute, points, default },
+                    None => Cost::Fixed(default),
+                }
+            }
+            (Value::Map(_), ..) => {
+                let said =
+                    Diagnostic::error("cost", head(node), "a cost is an attribute's, or it goes by method");
+                self.say(
+                    builder,
+                    said.help("write { attribute: tokens } or { methods: { GET: 1, POST: 5 } }"),
+                );
+                Cost::Fixed(1)
+            }
+            _ => match node.text().and_then(|name| builder.names.intern(&canonical(&name))) {
+                Some(attribute) => Cost::Attribute { attribute, default, most },
+                None => Cost::Fixed(1),
+            },
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The lists of rules by what they are filed under.
+
+mod builder;
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use super::expressions::Expressions;
+use super::filed::{Filed, Hits, List};
+use super::forest::{Addresses, Forest};
+use super::phrases::Phrases;
+use super::trie::Trie;
+use crate::name::{AttributeId, Keyed};
+
+pub(super) use builder::Builder;
+
+/// All lists.
+pub(super) struct Index {
+    /// By the attribute's number, only the kinds that there are.
+    attributes: Box<[Box<[Lists]>]>,
+    /// Attributes that must not be there.
+    absent: Box<[(AttributeId, Box<[Filed]>)]>,
+}
+
+/// The lists of one kind under one attribute that is there.
+enum Lists {
+    Present(Box<[Filed]>),
+    Values(Values),
+    Paths(Trie),
+    Prefixes(Forest<Box<str>>),
+    Networks { v4: Forest<Addresses<u32>>, v6: Forest<Addresses<u128>> },
+    Phrases(Box<Phrases>),
+    Expressions(Expressions),
+}
+
+struct Values {
+    lists: HashMap<Box<str>, List, Keyed>,
+    /// The length of the longest: longer values are not looked up.
+    longest: usize,
+}
+
+impl Index {
+    /// Takes all lists that the facts lead to.
+    pub(super) fn look_up(&self, hits: &mut Hits<'_, '_>) {
+        let facts = hits.facts;
+        for (id, value) in facts.iter() {
+            let Some(attribute) = self.attributes.get(id.index()) else { continue };
+            for lists in attribute {
+                lists.look_up(id, value, hits);
+            }
+        }
+        for (_, list) in self.absent.iter().filter(|(id, _)| facts.get(*id).is_none()) {
+            hits.take(list);
+        }
+    }
+}
+
+impl Lists {
+    fn look_up(&self, id: AttributeId, value: &str, hits: &mut Hits<'_, '_>) {
+        match self {
+            Self::Present(list) => hits.take(list),
+            Self::Values(values) => values.look_up(value, hits),
+            Self::Paths(paths) => paths.look_up(value, hits),
+            Self::Prefixes(prefixes) => prefixes.look_up(value, hits),
+            Self::Networks { v4, v6 } => match hits.facts.address(id) {
+                Some(IpAddr::V4(address)) => v4.look_up(&address.to_bits(), hits),
+                Some(IpAddr::V6(address)) => v6.look_up(&address.to_bits(), hits),
+                None => {}
+            },
+            Self::Phrases(phrases) => phrases.look_up(value, hits),
+            Self::Expressions(expressions) => expressions.look_up(value, hits),
+        }
+    }
+}
+
+impl Values {
+    fn look_up(&self, value: &str, hits: &mut Hits<'_, '_>) {
+        if value.len() <= self.longest
+            && let Some(list) = self.lists.get(value)
+        {
+            hits.take(list);
+        }
+    }
+}

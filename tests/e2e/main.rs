@@ -1,0 +1,22 @@
+//! The real binary behind real sockets, on its own and behind a real Envoy.
+//!
+//! Each test starts what it needs on ports of the system's choosing, so that all of them run side by side. `make test`
+//! installs Envoy and promtool first; `tools/needs` does that alone.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod patience;
+mod folder;
+mod program;
+mod client;
+mod tidegate;
+mod upstream;
+mod envoy;
+
+mod start;
+mod over_http;
+mod reload;
+mod stop;
+mod metrics;
+mod secrets;
+mod through_envoy;

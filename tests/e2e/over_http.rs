@@ -1,0 +1,7 @@
+//! The HTTP door, as curl would use it.
+
+mod checks;
+mod short_ways;
+mod json;
+mod health;
+mod rubbish;

@@ -1,0 +1,73 @@
+//! Starting: with nothing, with rules, with rules that are wrong.
+
+use serde_json::json;
+
+use crate::client::post;
+use crate::folder::Folder;
+use crate::program::Program;
+use crate::tidegate::{Tidegate, door, of, serve};
+
+#[tokio::test]
+async fn without_any_rules_everything_passes() {
+    let program = Program::start(serve(&[], None));
+    let http = door(&program, "http").await;
+    for _ in 0..3 {
+        let answer = post(http, "/v1/check", of("k1")).await.expect(200).json();
+        assert_eq!((&answer["decision"], &answer["limits"]), (&json!("allow"), &json!([])));
+    }
+}
+
+#[tokio::test]
+async fn an_empty_folder_is_no_rules() {
+    let tidegate = Tidegate::start(Folder::new()).await;
+    tidegate.check("k1").await.expect(200);
+}
+
+#[tokio::test]
+async fn wrong_rules_at_the_start_are_shown_with_their_place_and_end_with_3() {
+    let rules = Folder::of(
+        "domain: api\nrules:\n  - name: per-key\n    by: [api_key]\n    limits: 5 per fortnight\n",
+    );
+    rules.write("more.yaml", "domain: more\nrulez: []\n");
+    let (code, said) = Program::start(serve(&[], Some(rules.path()))).end().await;
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("api.yaml:5"), "the place of the first: {said}");
+    assert!(
+        said.contains("more.yaml:2") && said.contains("rules"),
+        "and of the second, with the right spelling: {said}"
+    );
+    assert!(!said.contains("listening"), "no door opens: {said}");
+}
+
+#[tokio::test]
+async fn a_folder_that_does_not_exist_ends_with_3() {
+    let rules = Folder::new();
+    let (code, said) = Program::start(serve(&[], Some(&rules.file("nowhere")))).end().await;
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("nowhere"), "{said}");
+}
+
+#[tokio::test]
+async fn an_unknown_flag_is_wrong_usage() {
+    let (code, said) = Program::start(serve(&["--rulez", "x"], None)).end().await;
+    assert_eq!(code, Some(2), "{said}");
+}
+
+#[tokio::test]
+async fn a_door_that_is_off_is_not_opened() {
+    let program = Program::start(serve(&["--grpc", "off"], None));
+    let http = door(&program, "http").await;
+    door(&program, "admin").await;
+    post(http, "/v1/check", of("k1")).await.expect(200);
+    let grpc_opened = program.said().lines().any(|line| line.contains("listening") && line.contains("grpc"));
+    assert!(!grpc_opened, "{}", program.said());
+}
+
+#[tokio::test]
+async fn an_address_that_is_taken_ends_with_1_and_names_the_door() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let (code, said) = Program::start(serve(&["--http", &address], None)).end().await;
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains(&address), "{said}");
+}

@@ -1,0 +1,68 @@
+//! Rules that do not refuse: shadow, degrade, delay, log.
+
+use crate::client::Answer;
+use crate::envoy::{Envoy, Settings};
+use crate::tidegate::Tidegate;
+
+/// A rule of one request per hour and key, with more lines.
+fn one_per_hour(more: &str) -> String {
+    format!("domain: api\nrules:\n  - name: per-key\n    by: [api_key]\n    limit: 1/h\n{more}")
+}
+
+/// What three requests with one key see, past a limit of one.
+async fn three(rules: &str) -> (Tidegate, Envoy, Vec<Answer>) {
+    let tidegate = Tidegate::with(rules).await;
+    let envoy = Envoy::start(tidegate.grpc, &Settings::api_key()).await;
+    let mut answers = Vec::new();
+    for _ in 0..3 {
+        answers.push(envoy.ask("k1").await);
+    }
+    (tidegate, envoy, answers)
+}
+
+#[tokio::test]
+async fn a_shadow_rule_lets_everything_pass_and_is_counted() {
+    let (tidegate, envoy, answers) = three(&one_per_hour("    mode: shadow\n")).await;
+    for answer in answers {
+        assert_eq!(answer.status, 200, "{answer:?}");
+        assert_eq!(answer.header("retry-after"), None);
+        assert_eq!(answer.header("x-ratelimit-denied-by"), None);
+    }
+    assert_eq!(envoy.upstream.served(), 3);
+    let metrics = tidegate.metrics().await;
+    let shadowed = |line: &&str| line.contains(r#"rule="per-key""#) && line.contains("shadow");
+    assert!(metrics.lines().any(|line| shadowed(&line)), "{metrics}");
+}
+
+#[tokio::test]
+async fn the_upstream_is_told_to_do_less() {
+    let (_tidegate, _envoy, answers) = three(&one_per_hour("    action: degrade\n")).await;
+    let [within, past, _] = answers.as_slice() else { panic!() };
+    assert_eq!((within.status, past.status), (200, 200));
+    assert!(within.json()["headers"]["x-tidegate-degrade"].is_null());
+    assert!(!past.json()["headers"]["x-tidegate-degrade"].is_null(), "{past:?}");
+}
+
+#[tokio::test]
+async fn the_upstream_is_told_how_long_to_wait() {
+    let rules = "
+domain: api
+rules:
+  - name: paced
+    by: [api_key]
+    limit: { algorithm: leaky_bucket, amount: 60, per: 1h, burst: 1, queue: 1, shape: true }
+";
+    let (_tidegate, _envoy, answers) = three(rules).await;
+    let [at_once, later, never] = answers.as_slice() else { panic!() };
+    assert_eq!((at_once.status, later.status, never.status), (200, 200, 429), "{answers:?}");
+    assert!(at_once.json()["headers"]["x-tidegate-delay-ms"].is_null());
+    let told = later.json();
+    let delay: u64 = told["headers"]["x-tidegate-delay-ms"].as_str().unwrap().parse().unwrap();
+    assert!((50_000..=60_000).contains(&delay), "{delay}");
+}
+
+#[tokio::test]
+async fn a_rule_that_only_logs_refuses_nothing() {
+    let (_tidegate, envoy, _answers) = three(&one_per_hour("    action: log\n")).await;
+    assert_eq!(envoy.upstream.served(), 3);
+}
