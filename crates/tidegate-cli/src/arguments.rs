@@ -5,11 +5,22 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
+use crate::check::CheckArgs;
+use crate::demo::DemoArgs;
+use crate::explain::ExplainArgs;
+use crate::init::InitArgs;
+use crate::validate::ValidateArgs;
+
 const EXAMPLES: &str = "\
 Examples:
   tidegate serve                          a server in memory, without rules: everything passes
   tidegate serve --rules rules/           with the rules of a directory, read again when they change
   tidegate serve --config tidegate.yaml   with everything in a file
+  tidegate init rules/                    rules to start from
+  tidegate validate rules/                what is wrong with them, and what they come to
+  tidegate explain rules/ path=/x         which rules a request meets, and why not the others
+  tidegate check api_key=k1 path=/x       ask a running server
+  tidegate demo                           see it at work
   tidegate completions bash               completions for a shell
 
 Exit codes: 0 ok, 1 something failed, 2 wrong usage, 3 wrong configuration or rules, 4 unreachable, 5 denied.";
@@ -35,6 +46,16 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run the server: Envoy's rate limit service, the HTTP API, metrics
     Serve(Serve),
+    /// Check rule files and show the effective limit of each rule
+    Validate(ValidateArgs),
+    /// Write a commented file of rules to start from
+    Init(InitArgs),
+    /// Ask a running server whether a request may pass
+    Check(CheckArgs),
+    /// Say which rules a request meets, what it is charged where, and why not by the others
+    Explain(ExplainArgs),
+    /// Show a server with example rules and traffic at work
+    Demo(DemoArgs),
     /// Print completions for a shell
     Completions {
         /// The shell

@@ -3,6 +3,8 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use crate::ask::Unreachable;
+
 /// Why a command did not do what was asked.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -12,6 +14,10 @@ pub(crate) enum Failure {
     Usage(String),
     /// What was configured is wrong: 3.
     Configuration(String),
+    /// The rules are wrong, and it has been said how: 3.
+    InvalidRules,
+    /// The server said no, and it has been said why: 5.
+    Denied,
 }
 
 impl<E: Into<anyhow::Error>> From<E> for Failure {
@@ -24,6 +30,9 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 pub(crate) fn code(came: Result<(), Failure>) -> ExitCode {
     let (code, message) = match came {
         Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::InvalidRules) => return ExitCode::from(3),
+        Err(Failure::Denied) => return ExitCode::from(5),
+        Err(Failure::Runtime(error)) if error.is::<Unreachable>() => (4, format!("error: {error:#}")),
         Err(Failure::Runtime(error)) => (1, format!("error: {error:#}")),
         Err(Failure::Usage(message)) => {
             (2, format!("error: {message}\n\nFor more information, try '--help'."))

@@ -2,7 +2,15 @@
 
 mod arguments;
 mod exit;
+mod output;
 mod serve;
+mod rules_folder;
+mod validate;
+mod init;
+mod ask;
+mod check;
+mod explain;
+mod demo;
 mod completions;
 
 use std::process::ExitCode;
@@ -16,6 +24,11 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let came = match arguments.command {
         Command::Serve(serve) => serve::run(&serve),
+        Command::Validate(args) => validate::run(&args),
+        Command::Init(args) => init::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Demo(args) => demo::run(&args),
         Command::Completions { shell } => completions::run(shell),
     };
     exit::code(came)

@@ -6,6 +6,15 @@ use jiff::civil::{Date, Time, Weekday};
 use jiff::tz::TimeZone;
 use tidegate_core::Timestamp;
 
+/// Reads an instant such as `2027-01-31T00:00:00Z`, or a date, which begins at midnight in UTC.
+pub fn instant(text: &str) -> Option<Timestamp> {
+    let instant = text.parse::<jiff::Timestamp>().ok().or_else(|| {
+        let date = text.parse::<Date>().ok()?;
+        Some(date.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    });
+    instant.and_then(|instant| u64::try_from(instant.as_microsecond()).ok()).map(Timestamp::from_micros)
+}
+
 /// When a rule applies; all that is given must hold.
 #[derive(Debug)]
 pub struct Schedule {

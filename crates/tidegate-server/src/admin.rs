@@ -1,6 +1,7 @@
 //! The admin door: metrics, the rules in force, and reading them again. It answers this machine only.
 
 mod rules;
+mod explain;
 mod guard;
 
 use std::sync::Arc;
@@ -36,6 +37,7 @@ pub(crate) fn app(admin: Arc<Admin>) -> Router {
         .route("/admin/v1/rules", get(rules::rules))
         .route("/admin/v1/snapshot", get(rules::snapshot))
         .route("/admin/v1/reload", post(reload))
+        .route("/admin/v1/explain", post(explain::explain_check))
         .fallback(|| async { problem(StatusCode::NOT_FOUND, "there is nothing at this path; see /") })
         .with_state(admin)
         .layer(middleware::from_fn(guard::only_this_machine))

@@ -12,6 +12,7 @@ mod listener;
 mod connection;
 mod grpc;
 mod http;
+pub mod explanation;
 mod admin;
 mod metrics;
 mod hint;

@@ -6,7 +6,7 @@ use crate::conditions::canonical;
 use crate::diagnostic::Diagnostic;
 use crate::limits;
 use crate::rule::Cost;
-use crate::schedule::Schedule;
+use crate::schedule::{self, Schedule};
 use crate::shape::head;
 use crate::yaml::{Node, Value};
 
@@ -40,16 +40,12 @@ impl Written<'_> {
 
     pub(super) fn expires_at(&self, builder: &mut Builder<'_>) -> Option<Timestamp> {
         let (text, at) = self.rule.text_at("expires_at")?;
-        let instant = text.parse::<jiff::Timestamp>().ok().or_else(|| {
-            let date = text.parse::<jiff::civil::Date>().ok()?;
-            Some(date.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
-        });
-        let us = instant.and_then(|instant| u64::try_from(instant.as_microsecond()).ok());
-        if us.is_none() {
+        let instant = schedule::instant(&text);
+        if instant.is_none() {
             let said = Diagnostic::error("expires-at", at.span, format!("`{text}` is no instant"));
             self.say(builder, said.help("write 2027-01-31T00:00:00Z, or a date"));
         }
-        us.map(Timestamp::from_micros)
+        instant
     }
 
     pub(super) fn cost(&self, builder: &mut Builder<'_>) -> Cost {

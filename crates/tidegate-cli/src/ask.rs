@@ -1,0 +1,126 @@
+//! Asking a running server: attributes from words, and a small HTTP client.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpStream, ToSocketAddrs as _};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+
+/// How long a server may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The longest answer.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// Names and values.
+pub(crate) type Pairs = Vec<(String, String)>;
+
+/// `name=value` each.
+pub(crate) fn pairs(words: &[String]) -> Result<Pairs> {
+    let pair = |word: &String| match word.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => bail!("`{word}` is no attribute\nhint: write name=value, such as path=/v1/orders"),
+    };
+    words.iter().map(pair).collect()
+}
+
+/// The server cannot be reached.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot reach {address}: {source}\nhint: is `tidegate serve` running there?")]
+pub(crate) struct Unreachable {
+    address: String,
+    source: std::io::Error,
+}
+
+/// Speaks just enough HTTP to ask a server.
+#[derive(Debug)]
+pub(crate) struct Client {
+    address: String,
+}
+
+impl Client {
+    /// A server's address: `http://127.0.0.1:8080` or `127.0.0.1:8080`.
+    pub(crate) fn new(server: &str) -> Result<Self> {
+        if server.starts_with("https://") {
+            bail!("only http:// can be asked\nhint: ask the server on its own machine");
+        }
+        let address = server.trim_start_matches("http://").trim_end_matches('/').to_owned();
+        if address.is_empty() || address.contains('/') {
+            bail!("`{server}` is no address of a server\nhint: write http://127.0.0.1:8080");
+        }
+        Ok(Self { address })
+    }
+
+    /// Posts JSON; the status and the JSON of the answer.
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Result<(u16, Value)> {
+        let body = body.to_string();
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            self.address,
+            body.len()
+        );
+        let answer = self.exchange(&request).map_err(|source| Unreachable { address: self.address.clone(), source })?;
+        parse(&answer).with_context(|| format!("{} does not answer as Tidegate does", self.address))
+    }
+
+    fn exchange(&self, request: &str) -> std::io::Result<Vec<u8>> {
+        let mut last = std::io::Error::new(std::io::ErrorKind::NotFound, "no such host");
+        for address in self.address.to_socket_addrs()? {
+            match TcpStream::connect_timeout(&address, PATIENCE) {
+                Ok(mut stream) => {
+                    stream.set_read_timeout(Some(PATIENCE))?;
+                    stream.write_all(request.as_bytes())?;
+                    let mut answer = Vec::new();
+                    stream.take(MOST_BYTES).read_to_end(&mut answer)?;
+                    return Ok(answer);
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+}
+
+fn parse(answer: &[u8]) -> Result<(u16, Value)> {
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").context("the answer has no end of its head")?;
+    let head = std::str::from_utf8(&answer[..end]).context("the answer's head is no text")?;
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).context("the answer has no status")?;
+    let chunked = head.to_ascii_lowercase().contains("transfer-encoding: chunked");
+    let body = if chunked { unchunked(&answer[end + 4..])? } else { answer[end + 4..].to_vec() };
+    Ok((status, serde_json::from_slice(&body).unwrap_or(Value::Null)))
+}
+
+fn unchunked(mut rest: &[u8]) -> Result<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let end = rest.windows(2).position(|two| two == b"\r\n").context("a chunk has no length")?;
+        let length = std::str::from_utf8(&rest[..end]).ok().and_then(|text| usize::from_str_radix(text.trim(), 16).ok());
+        let length = length.context("a chunk has no length")?;
+        if length == 0 {
+            return Ok(body);
+        }
+        body.extend_from_slice(rest.get(end + 2..end + 2 + length).context("a chunk is cut off")?);
+        rest = rest.get(end + 4 + length..).context("a chunk is cut off")?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_are_put_together() {
+        let answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{\"a\"\r\n3\r\n:1}\r\n0\r\n\r\n";
+        let (status, body) = parse(answer).unwrap();
+        assert_eq!((status, body["a"].as_u64()), (200, Some(1)));
+        assert!(parse(b"rubbish").is_err());
+        assert!(unchunked(b"ff\r\nshort").is_err());
+    }
+
+    #[test]
+    fn words_are_attributes() {
+        let words = |words: &[&str]| pairs(&words.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(words(&["a=b=c", "d="]).unwrap(), [("a".into(), "b=c".into()), ("d".into(), String::new())]);
+        assert!(words(&["nothing"]).unwrap_err().to_string().contains("name=value"));
+    }
+}

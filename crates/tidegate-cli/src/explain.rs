@@ -1,0 +1,122 @@
+//! `tidegate explain`: which rules a request meets, what it is charged where, and why not by the others.
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+use serde_json::{Value, json};
+use tidegate_core::Timestamp;
+use tidegate_engine::Check;
+use tidegate_engine::explain::explain;
+use tidegate_rules::schedule::instant as instant_of;
+use tidegate_server::explanation;
+
+use crate::ask::{Client, Pairs, pairs};
+use crate::exit::Failure;
+use crate::output::{Format, print, talk};
+use crate::rules_folder;
+
+/// Says which rules a request meets, in order, what would be charged where, and why not the others.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  tidegate explain ./rules --domain api method=POST path=/v1/orders api_key=k1\n  tidegate explain --server http://127.0.0.1:6070 --domain api path=/login ip=192.0.2.1")]
+pub(crate) struct ExplainArgs {
+    /// A folder of rule files or one file, unless a server is asked; then attributes as name=value
+    #[arg(required = true)]
+    words: Vec<String>,
+    /// The domain
+    #[arg(long, default_value = "api")]
+    domain: String,
+    /// Ask a running server (the address of its admin door) about the rules that are in force there
+    #[arg(long)]
+    server: Option<String>,
+    /// As if at that instant, such as 2026-12-24T18:00:00Z; now by default
+    #[arg(long)]
+    at: Option<String>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
+    let said = if let Some(server) = &args.server { remote(args, server)? } else { local(args)? };
+    let Some(said) = said else { return Err(Failure::InvalidRules) };
+    match args.format {
+        Format::Json => print(&format!("{said:#}\n"))?,
+        Format::Text => print(&text(&said))?,
+    }
+    Ok(())
+}
+
+fn local(args: &ExplainArgs) -> Result<Option<Value>> {
+    let Some((path, rest)) = args.words.split_first() else { bail!("name a folder of rules") };
+    if path.contains('=') {
+        bail!("`{path}` is an attribute; the first word is the folder of rules\nhint: tidegate explain ./rules {path}");
+    }
+    let compiled = rules_folder::read(&PathBuf::from(path))?;
+    let Some(snapshot) = &compiled.snapshot else {
+        talk(&compiled.render());
+        return Ok(None);
+    };
+    let attributes = pairs(rest)?;
+    let attributes: Vec<(&str, &str)> = attributes.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let check = Check { attributes: &attributes, ..Check::new(&args.domain) };
+    let explanation = explain(&check, snapshot, instant(args.at.as_deref())?)?;
+    Ok(Some(explanation::to_json(&explanation)))
+}
+
+fn remote(args: &ExplainArgs, server: &str) -> Result<Option<Value>> {
+    let attributes: Pairs = pairs(&args.words)?;
+    let attributes: serde_json::Map<String, Value> = attributes.into_iter().map(|(name, value)| (name, json!(value))).collect();
+    let mut body = json!({ "domain": args.domain, "attributes": attributes });
+    if let Some(at) = &args.at {
+        body["at"] = json!(at);
+    }
+    let (status, answer) = Client::new(server)?.post("/admin/v1/explain", &body)?;
+    if status != 200 {
+        bail!("the server answered {status}: {answer}");
+    }
+    Ok(Some(answer))
+}
+
+fn instant(at: Option<&str>) -> Result<Timestamp> {
+    match at {
+        Some(at) => instant_of(at).with_context(|| format!("`{at}` is no instant\nhint: write 2026-12-24T18:00:00Z")),
+        None => {
+            let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            Ok(Timestamp::from_micros(u64::try_from(wall.as_micros()).unwrap_or(u64::MAX)))
+        }
+    }
+}
+
+fn text(said: &Value) -> String {
+    use std::fmt::Write as _;
+    let mut out = String::new();
+    let mut line = |text: String| writeln!(out, "{text}").expect("a string can always grow");
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    if said["known_domain"] == json!(false) {
+        return "the rules have no such domain: every request passes\n".to_owned();
+    }
+    if let Some(tenant) = said["tenant"].as_str() {
+        line(format!("tenant: {tenant}"));
+    }
+    for (name, value) in said["derived"].as_object().into_iter().flatten() {
+        line(format!("derived: {name} = {}", word(value)));
+    }
+    for rule in said["rules"].as_array().into_iter().flatten() {
+        let head = format!("{} ({})", word(&rule["rule"]), word(&rule["origin"]));
+        match rule["part"].as_str() {
+            Some("alone") => line(format!("! {head}: decides by itself")),
+            Some("applies") => {
+                let role = if rule["decides"] == json!(true) { "decides" } else { "is only reported" };
+                line(format!("+ {head}: applies and {role}"));
+                for charge in rule["charges"].as_array().into_iter().flatten() {
+                    let tier = charge["tier"].as_str().map(|tier| format!(" (tier {tier})")).unwrap_or_default();
+                    line(format!("    {} {}{tier}: {} from the counter of {}", word(&charge["policy"]), word(&charge["limit"]), charge["cost"], word(&charge["counter"])));
+                }
+            }
+            _ => line(format!("- {head}: {}", word(&rule["why"]))),
+        }
+    }
+    out
+}

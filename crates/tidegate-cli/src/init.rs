@@ -1,0 +1,41 @@
+//! `tidegate init`: a file to start from.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+use tidegate_rules::{schema, starter};
+
+use crate::exit::Failure;
+use crate::output::{talk};
+
+/// Writes a commented file of rules to start from, and the schema for editors.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  tidegate init ./rules\n  tidegate serve --rules ./rules")]
+pub(crate) struct InitArgs {
+    /// The folder; made if it is not there
+    #[arg(default_value = "rules")]
+    folder: PathBuf,
+    /// Write over files that are there
+    #[arg(long)]
+    force: bool,
+}
+
+pub(crate) fn run(args: &InitArgs) -> Result<(), Failure> {
+    std::fs::create_dir_all(&args.folder).with_context(|| format!("cannot make {}", args.folder.display()))?;
+    let schema = format!("{:#}\n", schema::json_schema());
+    for (name, text) in [("api.yaml", starter::STARTER), ("tidegate.schema.json", schema.as_str())] {
+        let path = args.folder.join(name);
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create(true).truncate(args.force).create_new(!args.force);
+        let mut file = options.open(&path).with_context(|| {
+            format!("cannot write {}\nhint: --force writes over what is there", path.display())
+        })?;
+        file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
+        talk(&format!("wrote {}\n", path.display()));
+    }
+    let folder = args.folder.display();
+    talk(&format!("next: tidegate validate {folder}; tidegate serve --rules {folder}\n"));
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! `tidegate validate`: what is wrong with rule files, and what they come to.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use serde_json::{Value, json};
+use tidegate_rules::{Compiled, Severity, schema, table};
+
+use crate::exit::Failure;
+use crate::output::{Format, print, talk};
+use crate::rules_folder;
+
+/// Checks rule files and shows the effective limit of each rule.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  tidegate validate ./rules\n  tidegate validate api.yaml --format json\n  tidegate validate ./rules --deny-warnings   # for CI\n\nExit codes: 0 the rules can be used, 3 they cannot.")]
+pub(crate) struct ValidateArgs {
+    /// A folder of rule files, or one file
+    #[arg(default_value = ".")]
+    path: PathBuf,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Fail on warnings too
+    #[arg(long)]
+    deny_warnings: bool,
+    /// Print the JSON Schema of rule files, for editors, and do nothing else
+    #[arg(long)]
+    schema: bool,
+}
+
+pub(crate) fn run(args: &ValidateArgs) -> Result<(), Failure> {
+    if args.schema {
+        print(&format!("{:#}\n", schema::json_schema()))?;
+        return Ok(());
+    }
+    let compiled = rules_folder::read(&args.path)?;
+    let (errors, warnings) = (compiled.count(Severity::Error), compiled.count(Severity::Warning));
+    match args.format {
+        Format::Json => print(&format!("{:#}\n", as_json(&compiled)))?,
+        Format::Text => {
+            talk(&compiled.render());
+            if let Some(snapshot) = &compiled.snapshot {
+                print(&table::text(&table::rows(snapshot)))?;
+                for sentence in table::atomic(snapshot) {
+                    talk(&format!("note: on a Cluster, {sentence}\n"));
+                }
+            }
+            talk(&format!("{}\n", summary(&compiled, errors, warnings)));
+        }
+    }
+    let fails = compiled.snapshot.is_none() || (args.deny_warnings && warnings > 0);
+    if fails { Err(Failure::InvalidRules) } else { Ok(()) }
+}
+
+fn summary(compiled: &Compiled, errors: usize, warnings: usize) -> String {
+    let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let (files, found) = (counted(compiled.files.len(), "file"), counted(warnings, "warning"));
+    match &compiled.snapshot {
+        Some(snapshot) => format!("ok: {files}, {}, {found}", counted(snapshot.rules(), "rule")),
+        None => format!("the rules cannot be used: {}, {found}", counted(errors, "error")),
+    }
+}
+
+fn as_json(compiled: &Compiled) -> Value {
+    let diagnostics: Vec<Value> = compiled.files.iter().flat_map(of_file).collect();
+    let rows = compiled.snapshot.as_ref().map(table::rows).unwrap_or_default();
+    let rules: Vec<Value> = rows.iter().map(row).collect();
+    json!({
+        "valid": compiled.snapshot.is_some(),
+        "errors": compiled.count(Severity::Error),
+        "warnings": compiled.count(Severity::Warning),
+        "diagnostics": diagnostics,
+        "rules": rules,
+        "atomic": compiled.snapshot.as_ref().map(table::atomic).unwrap_or_default(),
+    })
+}
+
+fn of_file(file: &tidegate_rules::File) -> Vec<Value> {
+    let one = |diagnostic: &tidegate_rules::Diagnostic| {
+        let (start, end) = (file.source.place(diagnostic.span.start), file.source.place(diagnostic.span.end));
+        json!({
+            "severity": match diagnostic.severity { Severity::Error => "error", Severity::Warning => "warning" },
+            "code": diagnostic.code,
+            "message": diagnostic.message,
+            "file": file.source.name(),
+            "line": start.line,
+            "column": start.column,
+            "end_line": end.line,
+            "end_column": end.column,
+            "label": diagnostic.label,
+            "help": diagnostic.help,
+        })
+    };
+    file.diagnostics.iter().map(one).collect()
+}
+
+fn row(row: &table::Row) -> Value {
+    json!({
+        "domain": row.domain, "rule": row.rule, "matches": row.matches, "by": row.by, "tier": row.tier,
+        "limit": row.limit, "algorithm": row.algorithm, "class": row.class, "mode": row.mode, "home": row.home,
+    })
+}
