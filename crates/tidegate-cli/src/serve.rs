@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 use tidegate_server::config::{self, Config, ConfigError, Given, LogFormat};
-use tidegate_server::{Error, Running, Stopped, logging};
+use tidegate_server::{Error, Running, Stopped, Stops, logging};
 
 use crate::arguments::Serve;
 use crate::exit::{Failure, say};
@@ -23,9 +23,10 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Failure> {
 }
 
 async fn until_stopped(config: &Config) -> Result<(), Failure> {
+    let stops = Stops::new()?;
     let running = tidegate_server::start(config).await.map_err(started)?;
     greet(config, &running).await;
-    match running.until_stopped().await? {
+    match running.until_stopped(stops).await {
         Stopped::Drained | Stopped::Late => Ok(()),
         Stopped::AtOnce => {
             Err(anyhow::anyhow!("stopped at once, without waiting for requests under way").into())

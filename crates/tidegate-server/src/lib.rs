@@ -21,4 +21,5 @@ mod server;
 
 pub use config::Config;
 pub use error::Error;
+pub use signals::Stops;
 pub use server::{Addresses, Running, Stopped, start};

@@ -70,6 +70,8 @@ struct Part {
 /// Loads the rules, opens the doors and serves. It needs a runtime with several threads.
 pub async fn start(config: &Config) -> Result<Running, Error> {
     check(config)?;
+    let (reload, triggers) = mpsc::channel(MOST_WAITING);
+    signals::reload_on_hangup(reload.clone())?;
     let (clock, status) = (clock::system(), Arc::new(Status::default()));
     let engine = Arc::new(Engine::new(stack::build(config)));
     let loading = Loading { engine: Arc::clone(&engine), status: Arc::clone(&status), clock: clock.clone() };
@@ -77,9 +79,6 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
     let health = Arc::new(Health::new().await);
     let listeners = Listeners::bind(config).await?;
     let addresses = listeners.addresses;
-
-    let (reload, triggers) = mpsc::channel(MOST_WAITING);
-    signals::reload_on_hangup(reload.clone())?;
     tokio::spawn(Watch::new(loader, triggers).run());
 
     let way = || Door::new(Arc::clone(&engine), clock.clone(), settings(config));
@@ -133,17 +132,16 @@ impl Running {
     }
 
     /// Serves until a signal says stop; a second one stops at once.
-    pub async fn until_stopped(self) -> Result<Stopped, Error> {
-        let mut stops = Stops::new()?;
+    pub async fn until_stopped(self, mut stops: Stops) -> Stopped {
         let signal = stops.next().await;
         tracing::info!(%signal, "stopping");
-        Ok(tokio::select! {
+        tokio::select! {
             stopped = self.stop() => stopped,
             signal = stops.next() => {
                 tracing::warn!(%signal, "stopping at once");
                 Stopped::AtOnce
             }
-        })
+        }
     }
 
     /// Stops: not ready first, then nothing new, then the end of what is under way, within its time.

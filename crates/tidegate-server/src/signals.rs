@@ -6,16 +6,16 @@ use tokio::sync::mpsc;
 use crate::error::Error;
 use crate::rules::Trigger;
 
-/// Signals that stop a server.
+/// Signals that stop a server. Listen before it starts, so that none is missed.
 #[derive(Debug)]
-pub(crate) struct Stops {
+pub struct Stops {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl Stops {
-    /// Listens from now on.
-    pub(crate) fn new() -> Result<Self, Error> {
+    /// Listens from now on. It needs a runtime.
+    pub fn new() -> Result<Self, Error> {
         let listen = |kind| signal(kind).map_err(Error::Signals);
         Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
     }

@@ -9,6 +9,8 @@ use tidegate_server::{Error, start};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
+use tonic_reflection::pb::v1::ServerReflectionRequest;
+use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
 
 use crate::world::{World, ask, ask_as, config};
 
@@ -43,6 +45,25 @@ async fn health_is_told_over_http_and_grpc() {
     for service in ["", "ratelimit"] {
         let answer = client.check(HealthCheckRequest { service: service.into() }).await.unwrap().into_inner();
         assert_eq!(answer.status(), ServingStatus::Serving, "{service}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_services_describe_themselves() {
+    use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
+    use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
+    let world = World::new().await;
+    let mut client = ServerReflectionClient::new(world.channel().await);
+    let list = ServerReflectionRequest {
+        host: String::new(),
+        message_request: Some(MessageRequest::ListServices(String::new())),
+    };
+    let mut answers = client.server_reflection_info(tokio_stream::once(list)).await.unwrap().into_inner();
+    let answer = answers.message().await.unwrap().unwrap().message_response;
+    let Some(MessageResponse::ListServicesResponse(listed)) = answer else { panic!("{answer:?}") };
+    let names: Vec<&str> = listed.service.iter().map(|service| service.name.as_str()).collect();
+    for name in ["envoy.service.ratelimit.v3.RateLimitService", "grpc.health.v1.Health"] {
+        assert!(names.contains(&name), "{name} is not among {names:?}");
     }
 }
 
