@@ -17,8 +17,11 @@ use crate::{clock, explanation};
 const SHAPE: &str = r#"write {"domain": "api", "attributes": {"path": "/x"}, "at": "2026-12-24T18:00:00Z"}"#;
 
 pub(super) async fn explain_check(State(admin): State<Arc<Admin>>, body: Bytes) -> Response {
-    let Ok(Value::Object(body)) = serde_json::from_slice(&body) else { return problem(StatusCode::BAD_REQUEST, SHAPE) };
-    let (Some(domain), Some(attributes)) = (body.get("domain").and_then(Value::as_str), attributes(&body)) else {
+    let Ok(Value::Object(body)) = serde_json::from_slice(&body) else {
+        return problem(StatusCode::BAD_REQUEST, SHAPE);
+    };
+    let (Some(domain), Some(attributes)) = (body.get("domain").and_then(Value::as_str), attributes(&body))
+    else {
         return problem(StatusCode::BAD_REQUEST, SHAPE);
     };
     let at = match body.get("at").map(|at| at.as_str().and_then(tidegate_rules::schedule::instant)) {
@@ -26,7 +29,8 @@ pub(super) async fn explain_check(State(admin): State<Arc<Admin>>, body: Bytes) 
         Some(Some(at)) => at,
         None => clock::system()(),
     };
-    let pairs: Vec<(&str, &str)> = attributes.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let pairs: Vec<(&str, &str)> =
+        attributes.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let check = Check { attributes: &pairs, ..Check::new(domain) };
     match explain(&check, &admin.metrics.engine.snapshot(), at) {
         Ok(said) => json_body(StatusCode::OK, &explanation::to_json(&said)),
