@@ -55,7 +55,7 @@ pub(super) fn store(text: &str) -> Result<StoreKind, Wrong> {
 /// A number in a range.
 pub(super) fn number<T>(text: &str, least: T, most: T) -> Result<T, Wrong>
 where
-    T: FromStr + PartialOrd + std::fmt::Display,
+    T: Copy + FromStr + PartialOrd + std::fmt::Display,
 {
     let wrong = || format!("`{text}` is not a whole number from {least} to {most}");
     let number: T = text.parse().map_err(|_| wrong())?;
