@@ -26,10 +26,10 @@ pub(crate) fn pairs(words: &[String]) -> Result<Pairs> {
 
 /// The server cannot be reached.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot reach {address}: {source}\nhint: is `tidegate serve` running there?")]
+#[error("cannot reach {address}: {why}\nhint: is `tidegate serve` running there?")]
 pub(crate) struct Unreachable {
     address: String,
-    source: std::io::Error,
+    why: std::io::Error,
 }
 
 /// Speaks just enough HTTP to ask a server.
@@ -59,7 +59,8 @@ impl Client {
             self.address,
             body.len()
         );
-        let answer = self.exchange(&request).map_err(|source| Unreachable { address: self.address.clone(), source })?;
+        let answer =
+            self.exchange(&request).map_err(|why| Unreachable { address: self.address.clone(), why })?;
         parse(&answer).with_context(|| format!("{} does not answer as Tidegate does", self.address))
     }
 
@@ -82,9 +83,13 @@ impl Client {
 }
 
 fn parse(answer: &[u8]) -> Result<(u16, Value)> {
-    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").context("the answer has no end of its head")?;
+    let end = answer
+        .windows(4)
+        .position(|four| four == b"\r\n\r\n")
+        .context("the answer has no end of its head")?;
     let head = std::str::from_utf8(&answer[..end]).context("the answer's head is no text")?;
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).context("the answer has no status")?;
+    let status =
+        head.split(' ').nth(1).and_then(|status| status.parse().ok()).context("the answer has no status")?;
     let chunked = head.to_ascii_lowercase().contains("transfer-encoding: chunked");
     let body = if chunked { unchunked(&answer[end + 4..])? } else { answer[end + 4..].to_vec() };
     Ok((status, serde_json::from_slice(&body).unwrap_or(Value::Null)))
@@ -94,7 +99,9 @@ fn unchunked(mut rest: &[u8]) -> Result<Vec<u8>> {
     let mut body = Vec::new();
     loop {
         let end = rest.windows(2).position(|two| two == b"\r\n").context("a chunk has no length")?;
-        let length = std::str::from_utf8(&rest[..end]).ok().and_then(|text| usize::from_str_radix(text.trim(), 16).ok());
+        let length = std::str::from_utf8(&rest[..end])
+            .ok()
+            .and_then(|text| usize::from_str_radix(text.trim(), 16).ok());
         let length = length.context("a chunk has no length")?;
         if length == 0 {
             return Ok(body);
@@ -110,7 +117,8 @@ mod tests {
 
     #[test]
     fn chunks_are_put_together() {
-        let answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{\"a\"\r\n3\r\n:1}\r\n0\r\n\r\n";
+        let answer =
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{\"a\"\r\n3\r\n:1}\r\n0\r\n\r\n";
         let (status, body) = parse(answer).unwrap();
         assert_eq!((status, body["a"].as_u64()), (200, Some(1)));
         assert!(parse(b"rubbish").is_err());
@@ -120,7 +128,10 @@ mod tests {
     #[test]
     fn words_are_attributes() {
         let words = |words: &[&str]| pairs(&words.iter().map(ToString::to_string).collect::<Vec<_>>());
-        assert_eq!(words(&["a=b=c", "d="]).unwrap(), [("a".into(), "b=c".into()), ("d".into(), String::new())]);
+        assert_eq!(
+            words(&["a=b=c", "d="]).unwrap(),
+            [("a".into(), "b=c".into()), ("d".into(), String::new())]
+        );
         assert!(words(&["nothing"]).unwrap_err().to_string().contains("name=value"));
     }
 }

@@ -9,7 +9,9 @@ use crate::output::{Format, print};
 
 /// Asks a running server whether a request may pass. Exit code 5 if not.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  tidegate check --domain api api_key=k1 path=/v1/orders method=POST\n  tidegate check --peek api_key=k1 && echo would pass\n\nExit codes: 0 allowed, 5 denied, 4 the server cannot be reached.")]
+#[command(
+    after_help = "Examples:\n  tidegate check --domain api api_key=k1 path=/v1/orders method=POST\n  tidegate check --peek api_key=k1 && echo would pass\n\nExit codes: 0 allowed, 5 denied, 4 the server cannot be reached."
+)]
 pub(crate) struct CheckArgs {
     /// Attributes, as name=value
     attributes: Vec<String>,
@@ -50,14 +52,19 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
 fn text(decision: &str, answer: &Value) -> String {
     let mut out = format!("{decision} ({})\n", answer["reason"].as_str().unwrap_or("-"));
     for limit in answer["limits"].as_array().into_iter().flatten() {
-        let retry = limit["retry_after_ms"].as_u64().map(|ms| format!(", again in {ms} ms")).unwrap_or_default();
+        let retry =
+            limit["retry_after_ms"].as_u64().map(|ms| format!(", again in {ms} ms")).unwrap_or_default();
         out += &format!(
             "  {}: {} of {} left, whole again in {} ms{retry}{}\n",
             limit["rule"].as_str().unwrap_or("-"),
             limit["remaining"],
             limit["limit"],
             limit["reset_after_ms"],
-            if limit["mode"] == json!("enforce") { String::new() } else { format!(" [{}]", limit["mode"].as_str().unwrap_or("-")) },
+            if limit["mode"] == json!("enforce") {
+                String::new()
+            } else {
+                format!(" [{}]", limit["mode"].as_str().unwrap_or("-"))
+            },
         );
     }
     out

@@ -32,7 +32,8 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     let server = server::start()?;
     talk(&format!("server: http://{}  (metrics and rules: http://{})\n", server.http, server.admin));
     let (tell, told) = mpsc::sync_channel(1024);
-    let callers: Vec<_> = traffic::CALLERS.iter().map(|caller| caller.start(&server.http, tell.clone())).collect();
+    let callers: Vec<_> =
+        traffic::CALLERS.iter().map(|caller| caller.start(&server.http, tell.clone())).collect();
     drop(tell);
     let mut tallies: Vec<Tally> = traffic::CALLERS.iter().map(|_| Tally::default()).collect();
     let started = Instant::now();
@@ -59,11 +60,17 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
 }
 
 fn table(tallies: &[Tally], elapsed: Duration) -> String {
-    let mut out = format!("{:<22} {:<34} {:>7} {:>8} {:>8}  {}\n", "CALLER", "DOES", "SENT", "ALLOWED", "DENIED", "LAST REFUSED BY");
+    let mut out = format!(
+        "{:<22} {:<34} {:>7} {:>8} {:>8}  {}\n",
+        "CALLER", "DOES", "SENT", "ALLOWED", "DENIED", "LAST REFUSED BY"
+    );
     for (Caller { name, does, .. }, tally) in traffic::CALLERS.iter().zip(tallies) {
         out += &format!(
             "{name:<22} {does:<34} {:>7} {:>8} {:>8}  {}\n",
-            tally.sent, tally.allowed, tally.denied, tally.last_refusal.as_deref().unwrap_or("-")
+            tally.sent,
+            tally.allowed,
+            tally.denied,
+            tally.last_refusal.as_deref().unwrap_or("-")
         );
     }
     let sent: u64 = tallies.iter().map(|tally| tally.sent).sum();

@@ -19,7 +19,9 @@ use crate::rules_folder;
 
 /// Says which rules a request meets, in order, what would be charged where, and why not the others.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  tidegate explain ./rules --domain api method=POST path=/v1/orders api_key=k1\n  tidegate explain --server http://127.0.0.1:6070 --domain api path=/login ip=192.0.2.1")]
+#[command(
+    after_help = "Examples:\n  tidegate explain ./rules --domain api method=POST path=/v1/orders api_key=k1\n  tidegate explain --server http://127.0.0.1:6070 --domain api path=/login ip=192.0.2.1"
+)]
 pub(crate) struct ExplainArgs {
     /// A folder of rule files or one file, unless a server is asked; then attributes as name=value
     #[arg(required = true)]
@@ -51,7 +53,9 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
 fn local(args: &ExplainArgs) -> Result<Option<Value>> {
     let Some((path, rest)) = args.words.split_first() else { bail!("name a folder of rules") };
     if path.contains('=') {
-        bail!("`{path}` is an attribute; the first word is the folder of rules\nhint: tidegate explain ./rules {path}");
+        bail!(
+            "`{path}` is an attribute; the first word is the folder of rules\nhint: tidegate explain ./rules {path}"
+        );
     }
     let compiled = rules_folder::read(&PathBuf::from(path))?;
     let Some(snapshot) = &compiled.snapshot else {
@@ -59,7 +63,8 @@ fn local(args: &ExplainArgs) -> Result<Option<Value>> {
         return Ok(None);
     };
     let attributes = pairs(rest)?;
-    let attributes: Vec<(&str, &str)> = attributes.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let attributes: Vec<(&str, &str)> =
+        attributes.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let check = Check { attributes: &attributes, ..Check::new(&args.domain) };
     let explanation = explain(&check, snapshot, instant(args.at.as_deref())?)?;
     Ok(Some(explanation::to_json(&explanation)))
@@ -67,7 +72,8 @@ fn local(args: &ExplainArgs) -> Result<Option<Value>> {
 
 fn remote(args: &ExplainArgs, server: &str) -> Result<Option<Value>> {
     let attributes: Pairs = pairs(&args.words)?;
-    let attributes: serde_json::Map<String, Value> = attributes.into_iter().map(|(name, value)| (name, json!(value))).collect();
+    let attributes: serde_json::Map<String, Value> =
+        attributes.into_iter().map(|(name, value)| (name, json!(value))).collect();
     let mut body = json!({ "domain": args.domain, "attributes": attributes });
     if let Some(at) = &args.at {
         body["at"] = json!(at);
@@ -81,7 +87,9 @@ fn remote(args: &ExplainArgs, server: &str) -> Result<Option<Value>> {
 
 fn instant(at: Option<&str>) -> Result<Timestamp> {
     match at {
-        Some(at) => instant_of(at).with_context(|| format!("`{at}` is no instant\nhint: write 2026-12-24T18:00:00Z")),
+        Some(at) => {
+            instant_of(at).with_context(|| format!("`{at}` is no instant\nhint: write 2026-12-24T18:00:00Z"))
+        }
         None => {
             let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
             Ok(Timestamp::from_micros(u64::try_from(wall.as_micros()).unwrap_or(u64::MAX)))
@@ -111,8 +119,15 @@ fn text(said: &Value) -> String {
                 let role = if rule["decides"] == json!(true) { "decides" } else { "is only reported" };
                 line(format!("+ {head}: applies and {role}"));
                 for charge in rule["charges"].as_array().into_iter().flatten() {
-                    let tier = charge["tier"].as_str().map(|tier| format!(" (tier {tier})")).unwrap_or_default();
-                    line(format!("    {} {}{tier}: {} from the counter of {}", word(&charge["policy"]), word(&charge["limit"]), charge["cost"], word(&charge["counter"])));
+                    let tier =
+                        charge["tier"].as_str().map(|tier| format!(" (tier {tier})")).unwrap_or_default();
+                    line(format!(
+                        "    {} {}{tier}: {} from the counter of {}",
+                        word(&charge["policy"]),
+                        word(&charge["limit"]),
+                        charge["cost"],
+                        word(&charge["counter"])
+                    ));
                 }
             }
             _ => line(format!("- {head}: {}", word(&rule["why"]))),

@@ -8,7 +8,7 @@ use clap::Args;
 use tidegate_rules::{schema, starter};
 
 use crate::exit::Failure;
-use crate::output::{talk};
+use crate::output::talk;
 
 /// Writes a commented file of rules to start from, and the schema for editors.
 #[derive(Args, Debug)]
@@ -23,7 +23,8 @@ pub(crate) struct InitArgs {
 }
 
 pub(crate) fn run(args: &InitArgs) -> Result<(), Failure> {
-    std::fs::create_dir_all(&args.folder).with_context(|| format!("cannot make {}", args.folder.display()))?;
+    std::fs::create_dir_all(&args.folder)
+        .with_context(|| format!("cannot make {}", args.folder.display()))?;
     let schema = format!("{:#}\n", schema::json_schema());
     for (name, text) in [("api.yaml", starter::STARTER), ("tidegate.schema.json", schema.as_str())] {
         let path = args.folder.join(name);

@@ -33,7 +33,13 @@ fn colours() -> bool {
 /// Meaning never depends on colour; it only helps the eye.
 fn coloured(text: &str) -> String {
     let paint = |line: &str| {
-        let colour = if line.starts_with("error") { "1;31" } else if line.starts_with("warning") { "1;33" } else { return line.to_owned() };
+        let colour = if line.starts_with("error") {
+            "1;31"
+        } else if line.starts_with("warning") {
+            "1;33"
+        } else {
+            return line.to_owned();
+        };
         format!("\u{1b}[{colour}m{line}\u{1b}[0m")
     };
     let lines: Vec<String> = text.split('\n').map(paint).collect();

@@ -11,7 +11,8 @@ pub(crate) fn read(path: &Path) -> Result<Compiled> {
     if path.is_file() {
         sources.push(source(path)?);
     } else {
-        let entries = std::fs::read_dir(path).with_context(|| format!("cannot read the folder {}", path.display()))?;
+        let entries =
+            std::fs::read_dir(path).with_context(|| format!("cannot read the folder {}", path.display()))?;
         for entry in entries {
             let file = entry.with_context(|| format!("cannot read the folder {}", path.display()))?.path();
             let hidden = file.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
@@ -22,7 +23,11 @@ pub(crate) fn read(path: &Path) -> Result<Compiled> {
         }
     }
     if sources.is_empty() {
-        bail!("there is no .yaml file in {}\nhint: `tidegate init {}` writes one", path.display(), path.display());
+        bail!(
+            "there is no .yaml file in {}\nhint: `tidegate init {}` writes one",
+            path.display(),
+            path.display()
+        );
     }
     Ok(compile(sources))
 }

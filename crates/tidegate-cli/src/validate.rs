@@ -13,7 +13,9 @@ use crate::rules_folder;
 
 /// Checks rule files and shows the effective limit of each rule.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  tidegate validate ./rules\n  tidegate validate api.yaml --format json\n  tidegate validate ./rules --deny-warnings   # for CI\n\nExit codes: 0 the rules can be used, 3 they cannot.")]
+#[command(
+    after_help = "Examples:\n  tidegate validate ./rules\n  tidegate validate api.yaml --format json\n  tidegate validate ./rules --deny-warnings   # for CI\n\nExit codes: 0 the rules can be used, 3 they cannot."
+)]
 pub(crate) struct ValidateArgs {
     /// A folder of rule files, or one file
     #[arg(default_value = ".")]

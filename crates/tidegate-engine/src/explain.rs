@@ -3,16 +3,13 @@
 use tidegate_core::Timestamp;
 use tidegate_rules::condition::Facts;
 use tidegate_rules::rule::{By, Mode, Rule, Scope};
-use tidegate_rules::words::why_not;
+use tidegate_rules::words::{shown, why_not};
 use tidegate_rules::{Domain, Snapshot};
 
 use crate::check::{Check, Malformed};
 use crate::decision::Tier;
 use crate::matching::{self, Matches};
 use crate::resolve::{self, Resolved};
-
-/// Attributes whose values are never shown.
-const SECRET: [&str; 4] = ["api_key", "token", "authorization", "password"];
 
 /// What a check meets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,7 +111,7 @@ impl Way<'_, '_> {
         let names = facts.iter().map(|(attribute, value)| (self.domain.names.name(attribute), value));
         names
             .filter(|(name, _)| !said(name) && *name != "ip")
-            .map(|(name, value)| (name.to_owned(), shown(name, value)))
+            .map(|(name, value)| (name.to_owned(), shown(name, value).to_owned()))
             .collect()
     }
 
@@ -232,12 +229,4 @@ impl Way<'_, '_> {
         let missing = rule.by.iter().map(By::attribute).find(|attribute| facts.get(*attribute).is_none())?;
         Some(self.domain.names.name(missing).to_owned())
     }
-}
-
-/// A value, unless it is a secret.
-fn shown(name: &str, value: &str) -> String {
-    let secret = SECRET
-        .iter()
-        .any(|secret| name.rsplit('.').next().is_some_and(|last| last.eq_ignore_ascii_case(secret)));
-    if secret { "…".to_owned() } else { value.to_owned() }
 }

@@ -69,8 +69,17 @@ fn fails(attribute: AttributeId, test: &Test, facts: &Facts<'_>, names: &Names) 
     let name = names.name(attribute);
     match facts.get(attribute) {
         None => format!("the request has no `{name}` (wanted: {name} {})", wants(test)),
-        Some(value) => format!("`{name}` is `{value}` (wanted: {name} {})", wants(test)),
+        Some(value) => format!("`{name}` is `{}` (wanted: {name} {})", shown(name, value), wants(test)),
     }
+}
+
+/// Attributes whose values are never shown, by the last part of their names.
+const SECRET: [&str; 6] = ["api_key", "x-api-key", "token", "authorization", "password", "cookie"];
+
+/// A value, unless it is a secret.
+pub fn shown<'v>(name: &str, value: &'v str) -> &'v str {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    if SECRET.iter().any(|secret| last.eq_ignore_ascii_case(secret)) { "…" } else { value }
 }
 
 #[cfg(test)]

@@ -22,7 +22,18 @@ pub(super) fn start() -> Result<Server> {
     std::fs::create_dir_all(&folder).context("cannot make a folder for the rules")?;
     std::fs::write(folder.join("demo.yaml"), RULES).context("cannot write the rules")?;
     let mut child = Command::new(std::env::current_exe().context("cannot find this program")?)
-        .args(["serve", "--log-format", "json", "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--rules"])
+        .args([
+            "serve",
+            "--log-format",
+            "json",
+            "--http",
+            "127.0.0.1:0",
+            "--grpc",
+            "127.0.0.1:0",
+            "--admin",
+            "127.0.0.1:0",
+            "--rules",
+        ])
         .arg(&folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
