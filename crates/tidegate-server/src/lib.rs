@@ -5,6 +5,7 @@ pub mod config;
 pub mod logging;
 mod error;
 mod clock;
+mod secret;
 mod stack;
 mod rules;
 mod health;
@@ -21,5 +22,5 @@ mod server;
 
 pub use config::Config;
 pub use error::Error;
-pub use signals::Stops;
 pub use server::{Addresses, Running, Stopped, start};
+pub use signals::Stops;

@@ -29,15 +29,14 @@ impl Stops {
     }
 }
 
-/// Has the rules read again on every SIGHUP, until nobody reads them any more.
-pub(crate) fn reload_on_hangup(reload: mpsc::Sender<Trigger>) -> Result<(), Error> {
+/// A task that has the rules read again on every SIGHUP. It listens from now on.
+pub(crate) fn reload_on_hangup(reload: mpsc::Sender<Trigger>) -> Result<impl Future<Output = ()>, Error> {
     let mut hangups = signal(SignalKind::hangup()).map_err(Error::Signals)?;
-    tokio::spawn(async move {
+    Ok(async move {
         while hangups.recv().await.is_some() {
             if reload.send(Trigger { why: "signal", answer: None }).await.is_err() {
                 return;
             }
         }
-    });
-    Ok(())
+    })
 }
