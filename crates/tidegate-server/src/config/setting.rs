@@ -85,8 +85,8 @@ settings! {
     "headers.partition_secret" "TIDEGATE_HEADERS_PARTITION_SECRET" None, "none",
         "A file with 32 hexadecimal digits; with it, draft-10 tells which counter was charged as a keyed hash (pk)",
         |config, text| config.partition_secret = value::path(text)?;
-    "envoy.undecided" "TIDEGATE_ENVOY_UNDECIDED" None, "unavailable",
-        "What Envoy is answered if nobody could decide and the class refuses: unavailable (its failure mode decides) or over_limit",
+    "envoy.undecided" "TIDEGATE_ENVOY_UNDECIDED" None, "over_limit",
+        "What Envoy is answered if nobody could decide and the class refuses: over_limit, or unavailable (its failure mode decides)",
         |config, text| config.undecided = value::undecided(text)?;
     "limits.in_flight" "TIDEGATE_LIMITS_IN_FLIGHT" None, "10000",
         "Checks under way at once, for each door; beyond it comfort passes and security is kept",
