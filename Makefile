@@ -5,8 +5,8 @@
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## the library at work: requests, decisions, what is left, when to come back
-	@cargo run --quiet --locked -p tidegate --example tour
+run: ## the server with the rules of examples/rules, and a curl line that shows a refusal after a few tries
+	@cargo run --locked -p tidegate-cli -- serve --rules examples/rules
 
 test: ## everything that must hold: format, lints, licences, tests, docs
 	@tools/stages test

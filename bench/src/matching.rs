@@ -36,6 +36,11 @@ words! {
         Hundred = "100",
         Thousand = "1000",
         TenThousand = "10000",
+        /// Requests that match the same rules, however many there are.
+        StrangersTen = "strangers-10",
+        StrangersHundred = "strangers-100",
+        StrangersThousand = "strangers-1000",
+        StrangersTenThousand = "strangers-10000",
         /// Without a pivot, and all hold.
         Negations = "negations",
         /// Without a pivot, and none holds.
@@ -51,15 +56,34 @@ impl Case {
     fn matcher(self) -> Matcher {
         Matcher::new(match self {
             Self::Nothing => Vec::new(),
-            Self::Ten => corpus::rules(10),
-            Self::Hundred => corpus::rules(100),
-            Self::Thousand => corpus::rules(1_000),
-            Self::TenThousand => corpus::rules(10_000),
+            Self::Ten | Self::StrangersTen => corpus::rules(10),
+            Self::Hundred | Self::StrangersHundred => corpus::rules(100),
+            Self::Thousand | Self::StrangersThousand => corpus::rules(1_000),
+            Self::TenThousand | Self::StrangersTenThousand => corpus::rules(10_000),
             Self::Negations => corpus::negations(10_000),
             Self::VainNegations => corpus::vain_negations(10_000),
             Self::Prefixes => corpus::prefixes(10_000),
             Self::Expressions => corpus::expressions(200),
         })
+    }
+
+    const fn asks_strangers(self) -> bool {
+        matches!(
+            self,
+            Self::StrangersTen
+                | Self::StrangersHundred
+                | Self::StrangersThousand
+                | Self::StrangersTenThousand
+        )
+    }
+
+    fn requests(self) -> Vec<Request> {
+        if self.asks_strangers() { corpus::strangers(REQUESTS) } else { corpus::requests(REQUESTS) }
+    }
+
+    /// The case that this one is compared with.
+    const fn base(self) -> Self {
+        if self.asks_strangers() { Self::StrangersTen } else { Self::Ten }
     }
 
     const fn about(self) -> &'static str {
@@ -69,6 +93,10 @@ impl Case {
             Self::Hundred => "100 rules",
             Self::Thousand => "1 000 rules",
             Self::TenThousand => "10 000 rules",
+            Self::StrangersTen => "10 rules, strangers",
+            Self::StrangersHundred => "100 rules, strangers",
+            Self::StrangersThousand => "1 000 rules, strangers",
+            Self::StrangersTenThousand => "10 000 rules, strangers",
             Self::Negations => "10 000 bare `not`, nearly all hold",
             Self::VainNegations => "10 000 bare `not`, none holds",
             Self::Prefixes => "10 000 under one pivot, all hold",
@@ -81,6 +109,7 @@ impl Case {
 struct Loaded {
     case: Case,
     matcher: Matcher,
+    requests: Vec<Request>,
     /// How often all requests are asked in a round.
     repeats: u32,
     /// Nanoseconds per request, by round.
@@ -89,7 +118,7 @@ struct Loaded {
 
 /// What a child does whose instructions are counted.
 pub(crate) fn serve(case: Case, repeats: u32) {
-    let (matcher, requests) = (case.matcher(), corpus::requests(REQUESTS));
+    let (matcher, requests) = (case.matcher(), case.requests());
     // What is made when first used is not counted: the first round is under another name.
     black_box(warm_up(&matcher, &requests));
     black_box(matching_loop(&matcher, &requests, repeats));
@@ -102,51 +131,55 @@ pub(crate) fn report(plan: &Plan) -> Result<()> {
          facts: median (quartiles), and the median of the ratios to 10 rules in the same round; {}.\n",
         counted(plan.rounds, "round")
     );
-    let requests = corpus::requests(REQUESTS);
-    let mut cases: Vec<Loaded> = Case::ALL.iter().map(|case| Loaded::new(*case, &requests, plan)).collect();
+    println!(
+        "Many requests have rules of their own among the further ones; those of strangers match the same rules of 10 as of \
+         10 000.\n"
+    );
+    let mut cases: Vec<Loaded> = Case::ALL.iter().map(|case| Loaded::new(*case, plan)).collect();
     for round in 0..plan.rounds {
         eprintln!("matching, round {}", round + 1);
         for case in &mut cases {
-            case.round(&requests);
+            case.round();
         }
     }
-    let base = cases.iter().find(|case| case.case == Case::Ten).map_or(Vec::new(), |ten| ten.taken.clone());
     let columns = ["time", "instructions", "rules found", "always asked", "allocations"];
     let mut table = Table::new("rules", columns);
     for case in &cases {
-        table.row(&case.case.about(), case.cells(&requests, &base, plan)?);
+        let base = cases.iter().find(|other| other.case == case.case.base()).unwrap_or(case);
+        table.row(&case.case.about(), case.cells(base, plan)?);
     }
     println!("{table}");
     Ok(())
 }
 
 impl Loaded {
-    fn new(case: Case, requests: &[Request], plan: &Plan) -> Self {
+    fn new(case: Case, plan: &Plan) -> Self {
         eprintln!("loading {}", case.about());
-        let matcher = case.matcher();
-        warm_up(&matcher, requests);
+        let (matcher, requests) = (case.matcher(), case.requests());
+        warm_up(&matcher, &requests);
         let began = Instant::now();
-        black_box(matching_loop(&matcher, requests, 1));
+        black_box(matching_loop(&matcher, &requests, 1));
         let wanted = Duration::from_millis(plan.milliseconds).as_nanos() / began.elapsed().as_nanos().max(1);
-        Self { case, matcher, repeats: u32::try_from(wanted).unwrap_or(u32::MAX).max(1), taken: Vec::new() }
+        let repeats = u32::try_from(wanted).unwrap_or(u32::MAX).max(1);
+        Self { case, matcher, requests, repeats, taken: Vec::new() }
     }
 
-    fn round(&mut self, requests: &[Request]) {
+    fn round(&mut self) {
         let began = Instant::now();
-        black_box(matching_loop(&self.matcher, requests, self.repeats));
-        let asked = f64::from(self.repeats) * requests.len() as f64;
+        black_box(matching_loop(&self.matcher, &self.requests, self.repeats));
+        let asked = f64::from(self.repeats) * REQUESTS as f64;
         self.taken.push(began.elapsed().as_nanos() as f64 / asked);
     }
 
-    fn cells(&self, requests: &[Request], base: &[f64], plan: &Plan) -> Result<[String; 5]> {
+    fn cells(&self, base: &Self, plan: &Plan) -> Result<[String; 5]> {
         let before = allocations::count();
-        let found = matching_loop(&self.matcher, requests, 1);
+        let found = matching_loop(&self.matcher, &self.requests, 1);
         let allocated = allocations::count() - before;
         let counts = plan.counts_instructions && callgrind::is_installed();
         let instructions = if counts { format!("{:.0}", instructions(self.case)?) } else { "-".to_owned() };
-        let each = |sum: u64| format!("{:.1}", sum as f64 / requests.len() as f64);
+        let each = |sum: u64| format!("{:.1}", sum as f64 / REQUESTS as f64);
         Ok([
-            timing(&Figures::new(&self.taken), &Figures::ratios(&self.taken, base)),
+            timing(&Figures::new(&self.taken), &Figures::ratios(&self.taken, &base.taken)),
             instructions,
             each(found),
             self.matcher.always_asked().to_string(),

@@ -31,8 +31,8 @@ Examples:
   tidegate serve --rules rules/ --grpc off --http 127.0.0.1:0
   TIDEGATE_LOG_FORMAT=json tidegate serve --config tidegate.yaml
 
-A flag wins over a variable, a variable over the file, the file over the default. SIGHUP has the rules read again,
-SIGTERM stops: not ready first, then nothing new, then the end of what is under way.";
+A flag wins over a variable, a variable over the file, the file over the default.
+SIGHUP has the rules read again. SIGTERM stops: not ready first, then the end of what is under way.";
 
 /// Decides, for every request to an API, whether it may pass.
 #[derive(Debug, Parser)]

@@ -50,22 +50,20 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
 }
 
 fn text(decision: &str, answer: &Value) -> String {
-    let mut out = format!("{decision} ({})\n", answer["reason"].as_str().unwrap_or("-"));
-    for limit in answer["limits"].as_array().into_iter().flatten() {
-        let retry =
-            limit["retry_after_ms"].as_u64().map(|ms| format!(", again in {ms} ms")).unwrap_or_default();
-        out += &format!(
-            "  {}: {} of {} left, whole again in {} ms{retry}{}\n",
-            limit["rule"].as_str().unwrap_or("-"),
-            limit["remaining"],
-            limit["limit"],
-            limit["reset_after_ms"],
-            if limit["mode"] == json!("enforce") {
-                String::new()
-            } else {
-                format!(" [{}]", limit["mode"].as_str().unwrap_or("-"))
-            },
-        );
-    }
-    out
+    let head = format!("{decision} ({})\n", answer["reason"].as_str().unwrap_or("-"));
+    let limits = answer["limits"].as_array().into_iter().flatten().map(limit);
+    std::iter::once(head).chain(limits).collect()
+}
+
+fn limit(limit: &Value) -> String {
+    let retry = limit["retry_after_ms"].as_u64().map(|ms| format!(", again in {ms} ms")).unwrap_or_default();
+    let mode = limit["mode"].as_str().filter(|mode| *mode != "enforce").map(|mode| format!(" [{mode}]"));
+    format!(
+        "  {}: {} of {} left, whole again in {} ms{retry}{}\n",
+        limit["rule"].as_str().unwrap_or("-"),
+        limit["remaining"],
+        limit["limit"],
+        limit["reset_after_ms"],
+        mode.unwrap_or_default(),
+    )
 }

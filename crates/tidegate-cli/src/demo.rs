@@ -60,21 +60,20 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
 }
 
 fn table(tallies: &[Tally], elapsed: Duration) -> String {
-    let mut out = format!(
-        "{:<22} {:<34} {:>7} {:>8} {:>8}  {}\n",
-        "CALLER", "DOES", "SENT", "ALLOWED", "DENIED", "LAST REFUSED BY"
-    );
-    for (Caller { name, does, .. }, tally) in traffic::CALLERS.iter().zip(tallies) {
-        out += &format!(
-            "{name:<22} {does:<34} {:>7} {:>8} {:>8}  {}\n",
-            tally.sent,
-            tally.allowed,
-            tally.denied,
-            tally.last_refusal.as_deref().unwrap_or("-")
-        );
-    }
-    let sent: u64 = tallies.iter().map(|tally| tally.sent).sum();
-    let failed: u64 = tallies.iter().map(|tally| tally.failed).sum();
-    out += &format!("\n{sent} checks in {:.1} s, {failed} without an answer\n", elapsed.as_secs_f64());
-    out
+    let head = ["CALLER", "DOES", "SENT", "ALLOWED", "DENIED", "LAST REFUSED BY"].map(str::to_owned);
+    let row = |(caller, tally): (&Caller, &Tally)| {
+        let last = tally.last_refusal.clone().unwrap_or_else(|| "-".to_owned());
+        let counts = [tally.sent, tally.allowed, tally.denied].map(|count| count.to_string());
+        let [sent, allowed, denied] = counts;
+        line(&[caller.name.to_owned(), caller.does.to_owned(), sent, allowed, denied, last])
+    };
+    let rows = traffic::CALLERS.iter().zip(tallies).map(row);
+    let (sent, failed) =
+        tallies.iter().fold((0, 0), |(sent, failed), tally| (sent + tally.sent, failed + tally.failed));
+    let foot = format!("\n{sent} checks in {:.1} s, {failed} without an answer\n", elapsed.as_secs_f64());
+    std::iter::once(line(&head)).chain(rows).chain([foot]).collect()
+}
+
+fn line([caller, does, sent, allowed, denied, last]: &[String; 6]) -> String {
+    format!("{caller:<22} {does:<34} {sent:>7} {allowed:>8} {denied:>8}  {last}\n")
 }

@@ -86,15 +86,12 @@ fn remote(args: &ExplainArgs, server: &str) -> Result<Option<Value>> {
 }
 
 fn instant(at: Option<&str>) -> Result<Timestamp> {
-    match at {
-        Some(at) => {
-            instant_of(at).with_context(|| format!("`{at}` is no instant\nhint: write 2026-12-24T18:00:00Z"))
-        }
-        None => {
-            let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-            Ok(Timestamp::from_micros(u64::try_from(wall.as_micros()).unwrap_or(u64::MAX)))
-        }
+    if let Some(at) = at {
+        return instant_of(at)
+            .with_context(|| format!("`{at}` is no instant\nhint: write 2026-12-24T18:00:00Z"));
     }
+    let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Ok(Timestamp::from_micros(u64::try_from(wall.as_micros()).unwrap_or(u64::MAX)))
 }
 
 fn text(said: &Value) -> String {

@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 use tidegate_server::config::{self, Config, ConfigError, Given, LogFormat};
-use tidegate_server::{Error, Running, Stopped, logging};
+use tidegate_server::{Error, Running, Stopped, Stops, logging};
 
 use crate::arguments::Serve;
 use crate::exit::{Failure, say};
@@ -13,7 +13,7 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Failure> {
     let variables =
         variables.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let given = Given { config: serve.config.clone(), flags: serve.flags(), variables: variables.collect() };
-    let config = config::load(&given).map_err(failure)?;
+    let config = config::load(&given).map_err(|error| failure(&error))?;
     logging::start(config.log);
     for (variable, meant) in given.misspelt() {
         tracing::warn!(variable, meant, "unknown variable");
@@ -23,9 +23,10 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Failure> {
 }
 
 async fn until_stopped(config: &Config) -> Result<(), Failure> {
+    let stops = Stops::new()?;
     let running = tidegate_server::start(config).await.map_err(started)?;
     greet(config, &running).await;
-    match running.until_stopped().await? {
+    match running.until_stopped(stops).await {
         Stopped::Drained | Stopped::Late => Ok(()),
         Stopped::AtOnce => {
             Err(anyhow::anyhow!("stopped at once, without waiting for requests under way").into())
@@ -40,14 +41,11 @@ async fn greet(config: &Config, running: &Running) {
         tracing::info!(rules = running.rules(), curl, "ready");
         return;
     }
-    match (&config.rules, running.rules()) {
-        (None, _) => {
-            say("\nTidegate is ready. It has no rules, so everything passes; give it some with --rules DIR.")
-        }
-        (Some(path), rules) => {
-            say(&format!("\nTidegate is ready. Rules in force: {rules}, from {}.", path.display()))
-        }
-    }
+    let rules = match &config.rules {
+        None => "It has no rules, so everything passes; give it some with --rules DIR.".to_owned(),
+        Some(path) => format!("Rules in force: {}, from {}.", running.rules(), path.display()),
+    };
+    say(&format!("\nTidegate is ready. {rules}"));
     if let Some(curl) = curl {
         say(&format!("Ask it:\n\n  {curl}\n"));
     }
@@ -56,7 +54,7 @@ async fn greet(config: &Config, running: &Running) {
     }
 }
 
-fn failure(error: ConfigError) -> Failure {
+fn failure(error: &ConfigError) -> Failure {
     match error {
         ConfigError::Flag { .. } => Failure::Usage(error.to_string()),
         _ => Failure::Configuration(error.to_string()),

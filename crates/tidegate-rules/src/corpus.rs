@@ -74,10 +74,27 @@ pub fn rules(count: usize) -> Vec<Arc<Condition>> {
     (0..count).map(|place| Arc::new(rule::at(place, &attributes, &mut random))).collect()
 }
 
-/// So many requests, each of which matches at least one of the first ten rules.
+/// So many requests of the crowd: each matches at least one of the first ten rules, and many have rules of their own
+/// further on.
 pub fn requests(count: usize) -> Vec<Request> {
+    matching(count, Origin { first: 0, networks: [10, 172, 203] })
+}
+
+/// So many requests from outside of the crowd: each matches at least one of the first ten rules, and no other.
+pub fn strangers(count: usize) -> Vec<Request> {
+    matching(count, Origin { first: CROWD, networks: [192, 198, 203] })
+}
+
+/// Who asks: numbers from the first on, in these networks.
+#[derive(Clone, Copy)]
+struct Origin {
+    first: u64,
+    networks: [u8; 3],
+}
+
+fn matching(count: usize, origin: Origin) -> Vec<Request> {
     let (attributes, mut random, small) = (Attributes::new(), Random::new(SEED + 1), rules(10));
-    let made = std::iter::repeat_with(|| request(&attributes, &mut random));
+    let made = std::iter::repeat_with(|| request(&attributes, origin, &mut random));
     made.filter(|request| small.iter().any(|rule| rule.holds(&request.facts()))).take(count).collect()
 }
 
@@ -108,8 +125,9 @@ pub fn expressions(count: u64) -> Vec<Arc<Condition>> {
     (0..count).map(|number| Arc::new(Condition::Is(user, rule::regex(&shape(number))))).collect()
 }
 
-fn request(attributes: &Attributes, random: &mut Random) -> Request {
-    let number = random.below(CROWD);
+fn request(attributes: &Attributes, origin: Origin, random: &mut Random) -> Request {
+    let mut someone = || origin.first + random.below(CROWD);
+    let (number, key, org, user, client) = (someone(), someone(), someone(), someone(), someone());
     let path = match random.below(6) {
         0 => format!("/v1/orders/{number}/items/{}", random.below(9)),
         1 => format!("/v1/search/things-{number}"),
@@ -120,7 +138,7 @@ fn request(attributes: &Attributes, random: &mut Random) -> Request {
     };
     let ip = format!(
         "{}.{}.{}.{}",
-        random.pick(&[10, 172, 203]),
+        random.pick(&origin.networks),
         random.below(256),
         random.below(256),
         random.below(256)
@@ -128,12 +146,12 @@ fn request(attributes: &Attributes, random: &mut Random) -> Request {
     Request(vec![
         (attributes.method, (*random.pick(&["GET", "GET", "POST", "PUT", "DELETE"])).to_owned()),
         (attributes.path, path),
-        (attributes.api_key, rule::key(random.below(CROWD))),
-        (attributes.org, rule::org(random.below(CROWD))),
+        (attributes.api_key, rule::key(key)),
+        (attributes.org, rule::org(org)),
         (attributes.ip, ip),
         (attributes.plan, (*random.pick(&["free", "pro", "enterprise"])).to_owned()),
-        (attributes.user, rule::user(random.below(CROWD))),
-        (attributes.client, format!("{}-{}/2.1", random.pick(&["web", "ios", "curl"]), random.below(CROWD))),
+        (attributes.user, rule::user(user)),
+        (attributes.client, format!("{}-{client}/2.1", random.pick(&["web", "ios", "curl"]))),
     ])
 }
 

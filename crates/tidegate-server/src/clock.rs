@@ -7,7 +7,7 @@ use tidegate_core::Timestamp;
 use tidegate_wire::door::Clock;
 
 /// A clock that starts from the present wall clock and never steps back.
-pub fn system() -> Clock {
+pub(crate) fn system() -> Clock {
     let wall_us = whole_us(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default());
     let started = Instant::now();
     Arc::new(move || Timestamp::from_micros(wall_us.saturating_add(whole_us(started.elapsed()))))

@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tidegate_wire::door::Undecided;
 use tidegate_wire::headers;
 
 pub use load::{ConfigError, Given, load};
@@ -29,6 +30,10 @@ pub struct Config {
     pub log: Log,
     /// Which headers tell callers about limits.
     pub headers: headers::Settings,
+    /// The file of the secret that partition keys are hashed with; without it none are told.
+    pub partition_secret: Option<PathBuf>,
+    /// What Envoy is answered if nobody could decide and the class of the rules refuses.
+    pub undecided: Undecided,
     /// Bounds on everything that callers can make grow.
     pub limits: Limits,
     /// How it stops.
@@ -119,6 +124,8 @@ impl Default for Config {
             store: StoreKind::Memory,
             log: Log { level: tracing::Level::INFO, format: LogFormat::Text },
             headers: headers::Settings::default(),
+            partition_secret: None,
+            undecided: Undecided::default(),
             limits: Limits::default(),
             shutdown: Shutdown { lame_duck: Duration::from_secs(2), drain: Duration::from_secs(10) },
         }

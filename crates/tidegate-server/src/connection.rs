@@ -26,8 +26,9 @@ const HEAD_BYTES: u32 = 64 << 10;
 /// How often an HTTP/2 peer is asked whether it is still there, and how long it has to answer.
 const KEEP_ALIVE: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
 
-/// How long a connection that was told to end may take, unless the server stops before.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a connection that was told to end may take after its last request. One that never began to speak cannot be
+/// told.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Sees a connection to its end.
 pub(crate) async fn drive(stream: TcpStream, door: Arc<Door>, mut phase: watch::Receiver<Phase>) {
@@ -53,17 +54,18 @@ pub(crate) async fn drive(stream: TcpStream, door: Arc<Door>, mut phase: watch::
             }
             () = reached(&mut phase, Phase::Draining), if !ending => {}
             () = sleep_until(deadline) => {
-                if ending {
-                    return;
-                }
-                if let Some(busy_until) = activity.busy_until(door.limits.idle_timeout) {
+                let patience = if ending { PATIENCE } else { door.limits.idle_timeout };
+                if let Some(busy_until) = activity.busy_until(patience) {
                     deadline = busy_until;
                     continue;
+                }
+                if ending {
+                    return;
                 }
             }
         }
         ending = true;
-        deadline = Instant::now() + PATIENCE.max(door.limits.request_timeout);
+        deadline = Instant::now() + PATIENCE;
         connection.as_mut().graceful_shutdown();
     }
 }

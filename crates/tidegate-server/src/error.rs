@@ -43,6 +43,14 @@ pub enum Error {
     /// Every door is off.
     #[error("every door is off; turn on grpc or http")]
     NoDoor,
+    /// The secret of partition keys cannot be used.
+    #[error("the secret in {} cannot be used: {reason}", path.display())]
+    Secret {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// The reflection service cannot be built.
     #[error("the descriptors of the services cannot be read: {0}")]
     Reflection(String),
@@ -56,7 +64,11 @@ impl Error {
     pub const fn is_configuration(&self) -> bool {
         matches!(
             self,
-            Self::RulesUnreadable { .. } | Self::BadRules { .. } | Self::AdminExposed { .. } | Self::NoDoor
+            Self::RulesUnreadable { .. }
+                | Self::BadRules { .. }
+                | Self::AdminExposed { .. }
+                | Self::NoDoor
+                | Self::Secret { .. }
         )
     }
 }

@@ -26,7 +26,9 @@ pub(crate) fn app(door: Door<Stack>, health: &Health) -> Result<Router, Error> {
 }
 
 fn descriptors() -> Builder<'static> {
-    Builder::configure().register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    Builder::configure()
+        .register_encoded_file_descriptor_set(rls::file_descriptor_set())
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
 }
 
 /// The answer to a call that took too long.

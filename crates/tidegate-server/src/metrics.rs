@@ -18,11 +18,11 @@ use crate::listener::Counts;
 use crate::rules::status::Status;
 use crate::stack::Stack;
 
-pub use busiest::{Busiest, MOST_RULES};
-pub use text::{Kind, Text};
+pub(crate) use busiest::{Busiest, MOST_RULES};
+pub(crate) use text::{Kind, Text};
 
 /// The media type of the text format.
-pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Everything that metrics are read from.
 pub(crate) struct Metrics {

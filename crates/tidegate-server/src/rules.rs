@@ -1,9 +1,9 @@
 //! Where rules come from while the server runs: files ([`files`]), which of their texts are in force ([`reload`]), what is
 //! told about it ([`status`]), and the task that keeps up with changes ([`watch`]).
 
-pub mod files;
-pub mod reload;
-pub mod status;
+pub(crate) mod files;
+pub(crate) mod reload;
+pub(crate) mod status;
 mod loader;
 mod watch;
 

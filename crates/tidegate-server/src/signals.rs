@@ -6,16 +6,16 @@ use tokio::sync::mpsc;
 use crate::error::Error;
 use crate::rules::Trigger;
 
-/// Signals that stop a server.
+/// Signals that stop a server. Listen before it starts, so that none is missed.
 #[derive(Debug)]
-pub(crate) struct Stops {
+pub struct Stops {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl Stops {
-    /// Listens from now on.
-    pub(crate) fn new() -> Result<Self, Error> {
+    /// Listens from now on. It needs a runtime.
+    pub fn new() -> Result<Self, Error> {
         let listen = |kind| signal(kind).map_err(Error::Signals);
         Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
     }
@@ -29,15 +29,14 @@ impl Stops {
     }
 }
 
-/// Has the rules read again on every SIGHUP, until nobody reads them any more.
-pub(crate) fn reload_on_hangup(reload: mpsc::Sender<Trigger>) -> Result<(), Error> {
+/// A task that has the rules read again on every SIGHUP. It listens from now on.
+pub(crate) fn reload_on_hangup(reload: mpsc::Sender<Trigger>) -> Result<impl Future<Output = ()>, Error> {
     let mut hangups = signal(SignalKind::hangup()).map_err(Error::Signals)?;
-    tokio::spawn(async move {
+    Ok(async move {
         while hangups.recv().await.is_some() {
             if reload.send(Trigger { why: "signal", answer: None }).await.is_err() {
                 return;
             }
         }
-    });
-    Ok(())
+    })
 }

@@ -5,10 +5,10 @@ use tidegate_store::Reference;
 use crate::config::{Config, StoreKind};
 
 /// What decides: today the reference store by itself.
-pub type Stack = Reference;
+pub(crate) type Stack = Reference;
 
 /// Builds it.
-pub fn build(config: &Config) -> Stack {
+pub(crate) fn build(config: &Config) -> Stack {
     match config.store {
         StoreKind::Memory => Reference::with_cap(config.limits.memory_bytes),
     }

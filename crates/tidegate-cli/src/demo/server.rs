@@ -48,7 +48,7 @@ pub(super) fn start() -> Result<Server> {
         match listening(&line) {
             Some(("http", address)) => http = Some(address),
             Some(("admin", address)) => admin = Some(address),
-            _ => heard += &format!("{line}\n"),
+            _ => heard = heard + &line + "\n",
         }
     }
     // What it says later is let go, so that it never waits for a reader.

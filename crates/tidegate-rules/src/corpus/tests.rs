@@ -25,6 +25,12 @@ fn every_request_matches_a_rule_of_the_smallest_corpus_and_few_of_the_largest() 
 }
 
 #[test]
+fn strangers_match_as_many_of_the_largest_corpus_as_of_the_smallest() {
+    let requests = strangers(64);
+    assert_eq!(check(&rules(10), &requests), check(&rules(10_000), &requests));
+}
+
+#[test]
 fn worst_cases_are_what_they_say() {
     let requests = requests(4);
     assert!(check(&negations(100), &requests).iter().all(|found| *found >= 99));

@@ -26,6 +26,7 @@ pub(super) static FILE: Object = Object {
         key("store"),
         part("log", &LOG),
         part("headers", &HEADERS),
+        part("envoy", &ENVOY),
         part("limits", &LIMITS),
         part("shutdown", &SHUTDOWN),
     ],
@@ -50,8 +51,11 @@ static HEADERS: Object = Object {
         key("resource"),
         key("denied_by"),
         key("retry_jitter_percent"),
+        key("partition_secret"),
     ],
 };
+
+static ENVOY: Object = Object { name: "envoy", doc: "What Envoy is answered.", keys: &[key("undecided")] };
 
 static LIMITS: Object = Object {
     name: "limits",

@@ -87,8 +87,9 @@ fn from_file(path: &Path, config: &mut Config) -> Result<(), ConfigError> {
         return Err(ConfigError::File { rendered: diagnostics.render(&file::without_passwords(&source)) });
     }
     // A path in the file is meant from where the file is.
-    if let (Some(rules), Some(folder)) = (&mut config.rules, path.parent()) {
-        *rules = folder.join(&rules);
+    let folder = path.parent().unwrap_or(Path::new(""));
+    for path in [&mut config.rules, &mut config.partition_secret].into_iter().flatten() {
+        *path = folder.join(&path);
     }
     Ok(())
 }

@@ -82,6 +82,12 @@ settings! {
     "headers.retry_jitter_percent" "TIDEGATE_HEADERS_RETRY_JITTER_PERCENT" None, "0",
         "By how many per cent Retry-After is lengthened at most, at random: 0 to 20",
         |config, text| config.headers.retry_jitter_percent = value::number(text, 0, 20)?;
+    "headers.partition_secret" "TIDEGATE_HEADERS_PARTITION_SECRET" None, "none",
+        "A file with 32 hexadecimal digits; with it, draft-10 tells which counter was charged as a keyed hash (pk)",
+        |config, text| config.partition_secret = value::path(text)?;
+    "envoy.undecided" "TIDEGATE_ENVOY_UNDECIDED" None, "over_limit",
+        "What Envoy is answered if nobody could decide and the class refuses: over_limit, or unavailable (its failure mode decides)",
+        |config, text| config.undecided = value::undecided(text)?;
     "limits.in_flight" "TIDEGATE_LIMITS_IN_FLIGHT" None, "10000",
         "Checks under way at once, for each door; beyond it comfort passes and security is kept",
         |config, text| config.limits.in_flight = value::number(text, 1, 10_000_000)?;

@@ -128,3 +128,14 @@ fn misspelt_variables_are_noticed_and_those_of_kubernetes_are_not() {
         [("TIDEGATE_HTPP", ""), ("TIDEGATE_SERVICE_HOST", ""), ("TIDEGATE_PORT_8080_TCP_ADDR", "")];
     assert_eq!(given(&[], &variables, None).misspelt(), [("TIDEGATE_HTPP", "TIDEGATE_HTTP")]);
 }
+
+#[test]
+fn the_guide_lists_every_setting() {
+    let guide = include_str!("../../../../docs/guides/server.md");
+    for Setting { key, variable, flag, default, doc, .. } in SETTINGS {
+        let flag = flag.map(|flag| format!(" `--{flag}`")).unwrap_or_default();
+        let default = if *default == "none" { "none".to_owned() } else { format!("`{default}`") };
+        let line = format!("| `{key}` | `{variable}` |{flag} | {default} | {doc} |");
+        assert!(guide.lines().any(|one| one == line), "docs/guides/server.md should have the line\n{line}");
+    }
+}

@@ -8,6 +8,8 @@ use std::time::Duration;
 use tidegate_rules::diagnostic::nearest;
 use tidegate_rules::{Span, notation};
 
+use tidegate_wire::door::Undecided;
+
 use super::{LogFormat, StoreKind};
 
 /// What is wrong with a value, and what to write.
@@ -55,7 +57,7 @@ pub(super) fn store(text: &str) -> Result<StoreKind, Wrong> {
 /// A number in a range.
 pub(super) fn number<T>(text: &str, least: T, most: T) -> Result<T, Wrong>
 where
-    T: FromStr + PartialOrd + std::fmt::Display,
+    T: Copy + FromStr + PartialOrd + std::fmt::Display,
 {
     let wrong = || format!("`{text}` is not a whole number from {least} to {most}");
     let number: T = text.parse().map_err(|_| wrong())?;
@@ -112,6 +114,12 @@ pub(super) fn level(text: &str) -> Result<tracing::Level, Wrong> {
 /// The form of a line in the log.
 pub(super) fn format(text: &str) -> Result<LogFormat, Wrong> {
     Ok(if word(text, &["text", "json"])? == "json" { LogFormat::Json } else { LogFormat::Text })
+}
+
+/// What Envoy is answered if nobody could decide.
+pub(super) fn undecided(text: &str) -> Result<Undecided, Wrong> {
+    let over_limit = word(text, &["unavailable", "over_limit"])? == "over_limit";
+    Ok(if over_limit { Undecided::OverLimit } else { Undecided::Unavailable })
 }
 
 /// One of a few words, and the nearest of them if it is none.

@@ -7,17 +7,17 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 /// The most rules with a line of their own.
-pub const MOST_RULES: usize = 200;
+pub(crate) const MOST_RULES: usize = 200;
 
 /// The name under which the others are added up, as a domain and as a rule.
-pub const OTHER: &str = "other";
+pub(super) const OTHER: &str = "other";
 
 /// Counts of one rule, by outcome.
-pub type Row = [u64; 6];
+pub(super) type Row = [u64; 6];
 
 /// A rule and its counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub(crate) struct Line {
     /// The domain.
     pub domain: Box<str>,
     /// The rule.
@@ -28,7 +28,7 @@ pub struct Line {
 
 /// Remembers what went where.
 #[derive(Debug, Default)]
-pub struct Busiest(Mutex<Past>);
+pub(crate) struct Busiest(Mutex<Past>);
 
 #[derive(Debug, Default)]
 struct Past {
@@ -44,7 +44,7 @@ struct Seen {
 
 impl Busiest {
     /// Lines for the `most` busiest rules, by name, then one for all others if there are any.
-    pub fn lines(&self, mut all: Vec<Line>, most: usize) -> Vec<Line> {
+    pub(crate) fn lines(&self, mut all: Vec<Line>, most: usize) -> Vec<Line> {
         let total = |line: &Line| line.counts.iter().sum::<u64>();
         let sum = |line: &Line| *line.domain == *OTHER && *line.rule == *OTHER;
         let name = |line: &Line| (line.domain.clone(), line.rule.clone());

@@ -4,7 +4,7 @@ use std::fmt::{Display, Write as _};
 
 /// What a metric is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// It only grows.
     Counter,
     /// It goes up and down.
@@ -15,14 +15,14 @@ pub enum Kind {
 
 /// A page of metrics.
 #[derive(Debug, Default)]
-pub struct Text {
+pub(crate) struct Text {
     out: String,
     family: &'static str,
 }
 
 impl Text {
     /// Begins a metric.
-    pub fn family(&mut self, name: &'static str, kind: Kind, help: &str) -> &mut Self {
+    pub(crate) fn family(&mut self, name: &'static str, kind: Kind, help: &str) -> &mut Self {
         let kind = match kind {
             Kind::Counter => "counter",
             Kind::Gauge => "gauge",
@@ -34,12 +34,12 @@ impl Text {
     }
 
     /// A value of the metric.
-    pub fn value(&mut self, labels: &[(&str, &str)], value: impl Display) -> &mut Self {
+    pub(crate) fn value(&mut self, labels: &[(&str, &str)], value: impl Display) -> &mut Self {
         self.sample("", labels, value)
     }
 
     /// A value of the metric under a name that ends differently.
-    pub fn sample(&mut self, ending: &str, labels: &[(&str, &str)], value: impl Display) -> &mut Self {
+    pub(crate) fn sample(&mut self, ending: &str, labels: &[(&str, &str)], value: impl Display) -> &mut Self {
         let family = self.family;
         self.write(format_args!("{family}{ending}"));
         for (index, (name, value)) in labels.iter().enumerate() {
@@ -52,7 +52,7 @@ impl Text {
     }
 
     /// The page.
-    pub fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.out
     }
 

@@ -12,17 +12,17 @@ use std::path::{Path, PathBuf};
 use tidegate_rules::yaml::MAX_BYTES;
 
 /// The most files that are read.
-pub const MOST_FILES: usize = 1_000;
+pub(crate) const MOST_FILES: usize = 1_000;
 
 /// The texts of files by their names, or why one cannot be read.
-pub type Reading = BTreeMap<String, Result<String, String>>;
+pub(crate) type Reading = BTreeMap<String, Result<String, String>>;
 
 /// What changes when a file does: its size, its times, and which file it really is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fingerprint(BTreeMap<PathBuf, Option<[u64; 7]>>);
+pub(crate) struct Fingerprint(BTreeMap<PathBuf, Option<[u64; 7]>>);
 
 /// The fingerprint of a directory's rule files, or of one file.
-pub fn fingerprint(path: &Path) -> io::Result<Fingerprint> {
+pub(crate) fn fingerprint(path: &Path) -> io::Result<Fingerprint> {
     let stamp = |file: PathBuf| {
         let stamp = fs::metadata(&file).ok().map(|metadata| stamp(&metadata));
         (file, stamp)
@@ -31,7 +31,7 @@ pub fn fingerprint(path: &Path) -> io::Result<Fingerprint> {
 }
 
 /// Reads them all.
-pub fn read(path: &Path) -> io::Result<Reading> {
+pub(crate) fn read(path: &Path) -> io::Result<Reading> {
     let files = list(path)?.into_iter();
     Ok(files
         .map(|file| (file.display().to_string(), text(&file).map_err(|error| error.to_string())))

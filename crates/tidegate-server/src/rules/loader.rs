@@ -150,11 +150,11 @@ fn log(files: &[FileReport]) {
     let errors = all().filter(|(_, remark)| remark.is_error());
     let warnings = all().filter(|(_, remark)| !remark.is_error());
     for (file, remark) in errors.chain(warnings).take(MOST_LOGGED) {
-        let (at, code, message) = (place(file, remark), remark.code, &remark.message);
+        let (at, code, found) = (place(file, remark), remark.code, &remark.message);
         let help = remark.help.as_deref();
         match remark.severity {
-            Severity::Error => tracing::error!(at, code, %message, help, "rule file"),
-            Severity::Warning => tracing::warn!(at, code, %message, help, "rule file"),
+            Severity::Error => tracing::error!(at, code, found, help, "rule file"),
+            Severity::Warning => tracing::warn!(at, code, found, help, "rule file"),
         }
     }
     let left_out = all().count().saturating_sub(MOST_LOGGED);

@@ -10,11 +10,11 @@ use tidegate_rules::{Compiled, Severity, Snapshot, Source, compile};
 use super::files::Reading;
 
 /// Texts by the names of their files.
-pub type Texts = BTreeMap<String, String>;
+pub(crate) type Texts = BTreeMap<String, String>;
 
 /// What came of a reading.
 #[derive(Debug)]
-pub struct Reloaded {
+pub(crate) struct Reloaded {
     /// In a word.
     pub outcome: Outcome,
     /// The rules to put in force; `None` if those in force stay.
@@ -27,7 +27,7 @@ pub struct Reloaded {
 
 /// What came of a reading, in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// All files are in force as they are written.
     Installed,
     /// They were before.
@@ -40,7 +40,7 @@ pub enum Outcome {
 
 /// A file, what is in force of it and what was found in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileReport {
+pub(crate) struct FileReport {
     /// Its name.
     pub name: String,
     /// What is in force of it.
@@ -51,7 +51,7 @@ pub struct FileReport {
 
 /// What is in force of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FileState {
+pub(crate) enum FileState {
     /// What is written in it.
     AsWritten,
     /// What was written in it before.
@@ -62,7 +62,7 @@ pub enum FileState {
 
 /// One thing that was found in a file. It carries no line of the file: those may hold secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
+pub(crate) struct Remark {
     /// How bad it is.
     pub severity: Severity,
     /// Its code.
@@ -77,7 +77,7 @@ pub struct Remark {
 
 impl Outcome {
     /// The word for it in metrics, logs and answers.
-    pub const fn word(self) -> &'static str {
+    pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Installed => "installed",
             Self::Unchanged => "unchanged",
@@ -87,17 +87,17 @@ impl Outcome {
     }
 
     /// Whether all files are in force as they are written.
-    pub const fn is_success(self) -> bool {
+    pub(crate) const fn is_success(self) -> bool {
         matches!(self, Self::Installed | Self::Unchanged)
     }
 }
 
 impl FileState {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::AsWritten, Self::LastGood, Self::LeftOut];
+    pub(crate) const ALL: [Self; 3] = [Self::AsWritten, Self::LastGood, Self::LeftOut];
 
     /// The word for it in metrics and answers.
-    pub const fn word(self) -> &'static str {
+    pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::AsWritten => "as_written",
             Self::LastGood => "last_good",
@@ -107,7 +107,7 @@ impl FileState {
 }
 
 /// Works out what is in force.
-pub fn reconcile(in_force: &Texts, reading: &Reading) -> Reloaded {
+pub(crate) fn reconcile(in_force: &Texts, reading: &Reading) -> Reloaded {
     let readable = reading.iter().filter_map(|(name, text)| Some((name.clone(), text.clone().ok()?)));
     let written: Texts = readable.collect();
     let compiled = compiled(&written);
@@ -162,11 +162,12 @@ fn remarks(compiled: &Compiled) -> Remarks {
     let of = |file: &tidegate_rules::File| {
         let remark = |found: &tidegate_rules::Diagnostic| {
             let place = file.source.place(found.span.start);
+            let label = found.label.as_ref().map(|label| format!(": {label}")).unwrap_or_default();
             Remark {
                 severity: found.severity,
                 code: found.code,
-                message: found.message.clone(),
-                help: found.help.clone().or_else(|| found.label.clone()),
+                message: found.message.clone() + &label,
+                help: found.help.clone(),
                 place: Some((place.line, place.column)),
             }
         };
@@ -197,14 +198,14 @@ impl Remark {
     }
 
     /// Whether it makes the file unusable.
-    pub fn is_error(&self) -> bool {
+    pub(crate) fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
 }
 
 impl FileReport {
     /// How many remarks of a kind there are.
-    pub fn count(&self, severity: Severity) -> usize {
+    pub(crate) fn count(&self, severity: Severity) -> usize {
         self.remarks.iter().filter(|remark| remark.severity == severity).count()
     }
 }

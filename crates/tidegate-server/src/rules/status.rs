@@ -8,7 +8,7 @@ use super::reload::{FileReport, FileState, Outcome};
 
 /// What came of all readings so far.
 #[derive(Clone, Debug, Default)]
-pub struct RulesStatus {
+pub(crate) struct RulesStatus {
     /// The version in force.
     pub version: u64,
     /// Since when it is.
@@ -25,7 +25,7 @@ pub struct RulesStatus {
 
 /// A reading.
 #[derive(Clone, Debug)]
-pub struct Attempt {
+pub(crate) struct Attempt {
     /// When it was.
     pub at: Timestamp,
     /// Why it was made.
@@ -38,7 +38,7 @@ pub struct Attempt {
 
 /// The status, for those who write it and those who read it.
 #[derive(Debug)]
-pub struct Status(Mutex<RulesStatus>);
+pub(crate) struct Status(Mutex<RulesStatus>);
 
 impl Default for Status {
     fn default() -> Self {
@@ -50,7 +50,7 @@ impl Default for Status {
 
 impl Status {
     /// As it is now.
-    pub fn get(&self) -> RulesStatus {
+    pub(crate) fn get(&self) -> RulesStatus {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -79,7 +79,7 @@ impl Status {
 
 impl RulesStatus {
     /// How many files are in that state.
-    pub fn count(&self, state: FileState) -> usize {
+    pub(crate) fn count(&self, state: FileState) -> usize {
         self.files.iter().filter(|file| file.state == state).count()
     }
 }

@@ -67,10 +67,8 @@ impl Watch {
             Some(path) => self.load(why, path).await,
             None => Outcome::Unchanged,
         };
-        if let Some(answer) = answer {
-            // Whoever asked may have gone.
-            drop(answer.send(outcome));
-        }
+        // Whoever asked may have gone.
+        answer.map(|answer| answer.send(outcome).ok());
     }
 
     /// Reads the files if they are not as they were.
@@ -122,7 +120,7 @@ fn watcher(path: &Path, told: mpsc::Sender<()>) -> Option<RecommendedWatcher> {
     let tell = move |event: notify::Result<notify::Event>| {
         if event.is_ok_and(|event| !event.kind.is_access()) {
             // A change that is waiting to be looked at stands for all.
-            drop(told.try_send(()));
+            told.try_send(()).ok();
         }
     };
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());

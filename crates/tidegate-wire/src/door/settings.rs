@@ -27,10 +27,11 @@ pub struct DoorSettings {
 pub enum Undecided {
     /// The gRPC status UNAVAILABLE: Envoy answers its `status_on_error` if its `failure_mode_deny` is set, and lets the
     /// request pass if it is not.
-    #[default]
     Unavailable,
     /// The code OVER_LIMIT with our problem in the body: Envoy refuses whatever its failure mode, with its
-    /// `rate_limited_status`, which is 429 unless it is set.
+    /// `rate_limited_status`, which is 429 unless it is set. The default: what safety refuses must not pass because Envoy
+    /// fails open.
+    #[default]
     OverLimit,
 }
 

@@ -225,10 +225,10 @@ fn metadata_of_what_passed_is_merged_and_the_first_word_counts() {
 fn what_nobody_could_decide_is_a_failure_or_over_the_limit_as_set() {
     let rules = "domain: mesh\ndefaults: { class: security }\nrules: [{ name: a, by: [user], limit: 1/s }]";
     let asks = request(vec![asked("user", "a"), asked("path", "/x")]);
-    let (door, _) = door_to(Faulty::Failing, rules, DoorSettings::default());
-    assert!(matches!(wait(answer(&door, &asks)), Err(Failure::Undecided)));
-    let settings = DoorSettings { undecided: Undecided::OverLimit, ..DoorSettings::default() };
+    let settings = DoorSettings { undecided: Undecided::Unavailable, ..DoorSettings::default() };
     let (door, _) = door_to(Faulty::Failing, rules, settings);
+    assert!(matches!(wait(answer(&door, &asks)), Err(Failure::Undecided)));
+    let (door, _) = door_to(Faulty::Failing, rules, DoorSettings::default());
     let response = wait(answer(&door, &asks)).unwrap();
     assert_eq!((response.allowed, standing(&response)), (false, vec![(true, 0), (true, 0)]));
     assert!(String::from_utf8(response.body).unwrap().contains(r#""status":503"#));

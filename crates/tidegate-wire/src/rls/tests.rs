@@ -16,7 +16,7 @@ use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Channel, Server};
 
 use super::*;
-use crate::door::DoorSettings;
+use crate::door::{DoorSettings, Undecided};
 use crate::door::tests::{Faulty, door, door_to, wait};
 
 const RULES: &str = "
@@ -86,12 +86,13 @@ async fn a_question_that_is_none_is_an_invalid_argument() {
 }
 
 #[tokio::test]
-async fn what_nobody_could_decide_is_unavailable_for_security_and_passes_for_comfort() {
+async fn what_nobody_could_decide_may_be_unavailable_for_security_and_passes_for_comfort() {
     for (class, code) in [("security", Some(Code::Unavailable)), ("comfort", None)] {
         let rules = format!(
             "domain: mesh\ndefaults: {{ class: {class} }}\nrules: [{{ name: a, by: [user], limit: 1/s }}]"
         );
-        let (door, _) = door_to(Faulty::Failing, &rules, DoorSettings::default());
+        let settings = DoorSettings { undecided: Undecided::Unavailable, ..DoorSettings::default() };
+        let (door, _) = door_to(Faulty::Failing, &rules, settings);
         let came = ask(&door, question(vec![descriptor("user", "a")])).await;
         assert_eq!(came.err().map(|status| status.code()), code);
     }

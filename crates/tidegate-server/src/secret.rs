@@ -1,0 +1,39 @@
+//! Secrets come from files, so that they stand in no list of processes and several servers can share them.
+
+use std::path::Path;
+
+use tidegate_wire::door::PartitionSecret;
+
+use crate::error::Error;
+
+/// The secret of a file: 32 hexadecimal digits.
+pub(crate) fn read(path: &Path) -> Result<PartitionSecret, Error> {
+    let wrong = |reason: String| Error::Secret { path: path.to_owned(), reason };
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    let secret = u128::from_str_radix(text.trim(), 16).ok();
+    let digits = text.trim().bytes().filter(u8::is_ascii_hexdigit).count();
+    let secret = secret.filter(|_| text.trim().len() == 32 && digits == 32);
+    let secret =
+        secret.ok_or_else(|| wrong("write 32 hexadecimal digits, as from openssl rand -hex 16".into()))?;
+    Ok(PartitionSecret::new(secret.to_be_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_sixteen_bytes_and_is_never_repeated() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secret");
+        std::fs::write(&path, "000102030405060708090a0b0c0d0e0f\n").unwrap();
+        let expected: [u8; 16] = std::array::from_fn(|index| u8::try_from(index).unwrap());
+        assert_eq!(read(&path).unwrap(), PartitionSecret::new(expected));
+        for bad in ["", "hunter2", "+00102030405060708090a0b0c0d0e0f", "00112233445566778899aabbccddeeff00"] {
+            std::fs::write(&path, bad).unwrap();
+            let error = read(&path).err().unwrap();
+            assert!(error.is_configuration());
+            assert!(bad.is_empty() || !error.to_string().contains(bad), "{error}");
+        }
+    }
+}

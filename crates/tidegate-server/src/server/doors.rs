@@ -1,0 +1,116 @@
+//! The doors: what each answers, within which bounds, and what is counted of it.
+
+use std::sync::Arc;
+
+use axum::Router;
+use tidegate_engine::Engine;
+use tidegate_wire::door::{Clock, Door, DoorSettings, PartitionSecret};
+use tidegate_wire::headers;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::config::{Config, Limits};
+use crate::error::Error;
+use crate::health::Health;
+use crate::listener::{self, Counts, Phase};
+use crate::metrics::Measured;
+use crate::stack::Stack;
+use crate::{grpc, http};
+
+/// The bounds of the admin door: it serves a few on this machine.
+const ADMIN_CONNECTIONS: usize = 64;
+
+/// Doors that stop together.
+pub(super) struct Doors {
+    phase: watch::Sender<Phase>,
+    tasks: JoinSet<()>,
+}
+
+impl Doors {
+    pub(super) fn new() -> Self {
+        Self { phase: watch::Sender::new(Phase::Serving), tasks: JoinSet::new() }
+    }
+
+    pub(super) fn serve(&mut self, listener: TcpListener, door: listener::Door) {
+        self.tasks.spawn(listener::serve(listener, door, self.phase.subscribe()));
+    }
+
+    /// Nothing new; ends when all connections have.
+    pub(super) async fn drain(&mut self) {
+        self.phase.send_replace(Phase::Draining);
+        self.ended().await;
+    }
+
+    /// Ends what is left.
+    pub(super) async fn stop(&mut self) {
+        self.phase.send_replace(Phase::Stopped);
+        self.ended().await;
+    }
+
+    async fn ended(&mut self) {
+        while self.tasks.join_next().await.is_some() {}
+    }
+}
+
+/// What every way to the engine needs.
+pub(super) struct Ways<'c> {
+    pub(super) config: &'c Config,
+    pub(super) engine: Arc<Engine<Stack>>,
+    pub(super) clock: Clock,
+    pub(super) health: Arc<Health>,
+    pub(super) secret: Option<PartitionSecret>,
+}
+
+impl Ways<'_> {
+    /// Envoy's rate limit service.
+    pub(super) fn grpc(&self, measured: &mut Vec<Measured>) -> Result<listener::Door, Error> {
+        let way = self.way();
+        let counts = note(measured, "grpc", Some(way.clone()));
+        let app = grpc::app(way, &self.health)?;
+        let door = plain("grpc", app, self.config.limits, counts);
+        Ok(listener::Door { http2_only: true, late: grpc::late, broken: grpc::broken, ..door })
+    }
+
+    /// The HTTP API.
+    pub(super) fn http(&self, measured: &mut Vec<Measured>) -> listener::Door {
+        let way = self.way();
+        let counts = note(measured, "http", Some(way.clone()));
+        plain("http", http::app(way, &self.health), self.config.limits, counts)
+    }
+
+    /// Each door has a way of its own, so that a flood through one does not close the others.
+    fn way(&self) -> Door<Stack> {
+        let settings = DoorSettings {
+            headers: headers::Settings { partition_keys: self.secret.is_some(), ..self.config.headers },
+            pk_secret: self.secret,
+            undecided: self.config.undecided,
+            most_in_flight: self.config.limits.in_flight,
+            max_body_bytes: self.config.limits.body_bytes,
+            max_batch: self.config.limits.batch,
+        };
+        Door::new(Arc::clone(&self.engine), self.clock.clone(), settings)
+    }
+}
+
+/// Metrics and administration.
+pub(super) fn admin(config: &Config, app: Router, counts: Arc<Counts>) -> listener::Door {
+    let limits = Limits { connections: ADMIN_CONNECTIONS, ..config.limits };
+    plain("admin", app, limits, counts)
+}
+
+/// Counts what a door does from now on.
+pub(super) fn note(
+    measured: &mut Vec<Measured>,
+    name: &'static str,
+    door: Option<Door<Stack>>,
+) -> Arc<Counts> {
+    let counts = Arc::new(Counts::default());
+    measured.push(Measured { name, door, counts: Arc::clone(&counts) });
+    counts
+}
+
+/// A door that speaks HTTP/1 and HTTP/2.
+fn plain(name: &'static str, app: Router, limits: Limits, counts: Arc<Counts>) -> listener::Door {
+    listener::Door { name, http2_only: false, app, late: http::late, broken: http::broken, limits, counts }
+}

@@ -1,0 +1,58 @@
+//! Addresses: all of them are taken before any door is served.
+
+use std::net::SocketAddr;
+
+use tokio::net::TcpListener;
+
+use crate::config::Config;
+use crate::error::Error;
+use crate::listener;
+
+/// Where the doors really listen; `None` if one is off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Addresses {
+    /// Envoy's rate limit service.
+    pub grpc: Option<SocketAddr>,
+    /// The HTTP API.
+    pub http: Option<SocketAddr>,
+    /// Metrics and administration.
+    pub admin: Option<SocketAddr>,
+}
+
+/// Doors that have an address and are not served yet.
+pub(super) struct Listeners {
+    pub(super) grpc: Option<TcpListener>,
+    pub(super) http: Option<TcpListener>,
+    pub(super) admin: Option<TcpListener>,
+    pub(super) addresses: Addresses,
+}
+
+impl Listeners {
+    /// Takes all addresses.
+    pub(super) async fn bind(config: &Config) -> Result<Self, Error> {
+        let (grpc, grpc_at) = open("grpc", config.listen.grpc).await?;
+        let (http, http_at) = open("http", config.listen.http).await?;
+        let (admin, admin_at) = open("admin", config.listen.admin).await?;
+        let addresses = Addresses { grpc: grpc_at, http: http_at, admin: admin_at };
+        Ok(Self { grpc, http, admin, addresses })
+    }
+}
+
+async fn open(
+    door: &'static str,
+    address: Option<SocketAddr>,
+) -> Result<(Option<TcpListener>, Option<SocketAddr>), Error> {
+    let Some(address) = address else { return Ok((None, None)) };
+    let (listener, bound) = listener::bind(door, address).await?;
+    tracing::info!(%door, addr = %bound, "listening");
+    Ok((Some(listener), Some(bound)))
+}
+
+/// What settings cannot say by themselves.
+pub(super) fn check(config: &Config) -> Result<(), Error> {
+    match config.listen.admin {
+        Some(address) if !address.ip().is_loopback() => Err(Error::AdminExposed { address }),
+        _ if config.listen.grpc.is_none() && config.listen.http.is_none() => Err(Error::NoDoor),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,70 @@
+//! What callers can make grow has an end.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::world::{CEILING, World, ask};
+
+/// Everything that comes until the connection is closed.
+async fn rest(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    // A connection that is reset is closed too.
+    timeout(CEILING, stream.read_to_end(&mut bytes)).await.expect("the connection stays open").ok();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_beyond_the_bound_are_closed_at_once() {
+    let world = World::with(|config| config.limits.connections = 1).await;
+    let mut first = TcpStream::connect(world.http()).await.unwrap();
+    first.write_all(b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+    assert_eq!(first.read(&mut [0; 1024]).await.unwrap_or_default().min(1), 1, "the first is served");
+    let mut second = TcpStream::connect(world.http()).await.unwrap();
+    assert_eq!(rest(&mut second).await, "");
+    let metrics = ask(world.admin(), "GET", "/metrics", "").await.body;
+    assert!(metrics.contains("ratelimit_connections_refused_total{door=\"http\"} 1\n"), "{metrics}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_without_requests_is_closed() {
+    let world = World::with(|config| config.limits.idle_timeout = Duration::from_millis(20)).await;
+    for address in [world.http(), world.grpc()] {
+        let mut silent = TcpStream::connect(address).await.unwrap();
+        rest(&mut silent).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_head_that_does_not_come_is_not_waited_for() {
+    let world = World::with(|config| config.limits.header_timeout = Duration::from_millis(20)).await;
+    let mut slow = TcpStream::connect(world.http()).await.unwrap();
+    slow.write_all(b"GET /healthz HTTP/1.1\r\nhost:").await.unwrap();
+    rest(&mut slow).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_does_not_come_is_answered_in_time() {
+    let world = World::with(|config| config.limits.request_timeout = Duration::from_millis(20)).await;
+    let mut slow = TcpStream::connect(world.http()).await.unwrap();
+    let head = b"POST /v1/check HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: 9\r\n\r\n{";
+    slow.write_all(head).await.unwrap();
+    let answer = rest(&mut slow).await;
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    assert!(answer.contains("application/problem+json"), "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_and_batches_are_bounded() {
+    let world = World::with(|config| {
+        config.limits.body_bytes = 1024;
+        config.limits.batch = 2;
+    })
+    .await;
+    let large = format!(r#"{{"domain": "{}"}}"#, "a".repeat(2000));
+    assert_eq!(ask(world.http(), "POST", "/v1/check", &large).await.status, 413);
+    let batch = format!("[{}]", [r#"{"domain": "api"}"#; 3].join(","));
+    assert_eq!(ask(world.http(), "POST", "/v1/check", &batch).await.status, 400);
+}

@@ -1,0 +1,127 @@
+//! What each door answers.
+
+use envoy_types::pb::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
+use envoy_types::pb::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::Entry;
+use envoy_types::pb::envoy::service::ratelimit::v3::RateLimitRequest;
+use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::Code;
+use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_service_client::RateLimitServiceClient;
+use tidegate_server::{Error, start};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
+use tonic_reflection::pb::v1::ServerReflectionRequest;
+use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
+
+use crate::world::{World, ask, ask_as, config};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn http_refuses_beyond_the_limit_and_grpc_counts_the_same() {
+    let world = World::new().await;
+    assert_eq!(world.check("k1").await.status, 200);
+    let mut client = RateLimitServiceClient::new(world.channel().await);
+    let entry = Entry { key: "api_key".into(), value: "k1".into() };
+    let descriptor = RateLimitDescriptor { entries: vec![entry], ..Default::default() };
+    let request =
+        RateLimitRequest { domain: "api".into(), descriptors: vec![descriptor], ..Default::default() };
+    let mut codes = Vec::new();
+    for _ in 0..2 {
+        codes.push(client.should_rate_limit(request.clone()).await.unwrap().into_inner().overall_code());
+    }
+    assert_eq!(codes, [Code::Ok, Code::OverLimit]);
+    let refused = world.check("k1").await;
+    assert_eq!(refused.status, 429);
+    assert!(refused.head.contains("retry-after: "), "{}", refused.head);
+    assert!(refused.body.contains(r#""denied_by":["per-key"]"#), "{}", refused.body);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn health_is_told_over_http_and_grpc() {
+    let world = World::new().await;
+    for (path, body) in [("/healthz", "alive\n"), ("/readyz", "ready\n"), ("/healthcheck", "OK")] {
+        let answer = ask(world.http(), "GET", path, "").await;
+        assert_eq!((answer.status, answer.body.as_str()), (200, body), "{path}");
+    }
+    let mut client = HealthClient::new(world.channel().await);
+    for service in ["", "ratelimit"] {
+        let answer = client.check(HealthCheckRequest { service: service.into() }).await.unwrap().into_inner();
+        assert_eq!(answer.status(), ServingStatus::Serving, "{service}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_services_describe_themselves() {
+    use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
+    use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
+    let world = World::new().await;
+    let mut client = ServerReflectionClient::new(world.channel().await);
+    let list = ServerReflectionRequest {
+        host: String::new(),
+        message_request: Some(MessageRequest::ListServices(String::new())),
+    };
+    let mut answers = client.server_reflection_info(tokio_stream::once(list)).await.unwrap().into_inner();
+    let answer = answers.message().await.unwrap().unwrap().message_response;
+    let Some(MessageResponse::ListServicesResponse(listed)) = answer else { panic!("{answer:?}") };
+    let names: Vec<&str> = listed.service.iter().map(|service| service.name.as_str()).collect();
+    for name in ["envoy.service.ratelimit.v3.RateLimitService", "grpc.health.v1.Health"] {
+        assert!(names.contains(&name), "{name} is not among {names:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn paths_and_methods_that_are_not_there_are_problems() {
+    let world = World::new().await;
+    for (address, method, path, status) in [
+        (world.http(), "GET", "/nowhere", 404),
+        (world.http(), "GET", "/v1/check", 405),
+        (world.admin(), "GET", "/nowhere", 404),
+    ] {
+        let answer = ask(address, method, path, "").await;
+        assert_eq!(answer.status, status, "{path}");
+        assert!(answer.head.contains("application/problem+json"), "{}", answer.head);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_count_what_happened_and_name_no_key() {
+    let world = World::new().await;
+    for _ in 0..3 {
+        world.check("a-secret-key").await;
+    }
+    let metrics = ask(world.admin(), "GET", "/metrics", "").await;
+    assert!(metrics.head.contains("text/plain; version=0.0.4"), "{}", metrics.head);
+    for line in [
+        r#"ratelimit_decisions_total{domain="api",rule="per-key",outcome="allowed"} 2"#,
+        r#"ratelimit_denied_total{domain="api",rule="per-key"} 1"#,
+        "ratelimit_check_duration_seconds_count 3",
+        "ratelimit_snapshot_version 1",
+        r#"ratelimit_reloads_total{result="installed"} 1"#,
+        "ratelimit_store_keys 1",
+        r#"ratelimit_in_flight{door="http"} 0"#,
+        r#"ratelimit_connections_accepted_total{door="http"} 3"#,
+    ] {
+        assert!(metrics.body.lines().any(|one| one == line), "{line} is not in:\n{}", metrics.body);
+    }
+    assert!(!metrics.body.contains("a-secret-key"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_admin_door_keeps_other_names_away() {
+    let world = World::new().await;
+    assert_eq!(ask_as(world.admin(), "localhost", "GET", "/", "").await.status, 200);
+    assert_eq!(ask_as(world.admin(), "evil.example", "GET", "/metrics", "").await.status, 421);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_does_not_start_exposed_or_without_doors() {
+    let mut exposed = config();
+    exposed.listen.admin = Some(([0, 0, 0, 0], 0).into());
+    assert!(matches!(start(&exposed).await, Err(Error::AdminExposed { .. })));
+    let mut closed = config();
+    (closed.listen.grpc, closed.listen.http) = (None, None);
+    assert!(matches!(start(&closed).await, Err(Error::NoDoor)));
+    let world = World::new().await;
+    let mut taken = config();
+    taken.listen.http = Some(world.http());
+    let error = start(&taken).await.err().unwrap();
+    assert!(error.to_string().starts_with("the http door cannot listen on 127.0.0.1:"), "{error}");
+}
