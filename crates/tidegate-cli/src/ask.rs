@@ -21,7 +21,8 @@ pub(crate) type Pairs = Vec<(String, String)>;
 pub(crate) fn pairs(words: &[String]) -> Result<Pairs, Failure> {
     let pair = |word: &String| match word.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err(Failure::Usage(format!(
+        Some(_) => Err(Failure::Usage("an attribute lacks its name\nhint: write name=value".to_owned())),
+        None => Err(Failure::Usage(format!(
             "`{word}` is no attribute\nhint: write name=value, such as path=/v1/orders"
         ))),
     };

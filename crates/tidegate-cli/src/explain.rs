@@ -52,9 +52,9 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
 fn local(args: &ExplainArgs) -> Result<Value, Failure> {
     let wrong = |message: String| Err(Failure::Usage(message));
     let Some((path, rest)) = args.words.split_first() else { return wrong("name a folder of rules".into()) };
-    if path.contains('=') {
+    if let Some((name, _)) = path.split_once('=') {
         return wrong(format!(
-            "`{path}` is an attribute; the first word is the folder of rules\nhint: tidegate explain ./rules {path}"
+            "`{name}=…` is an attribute; the first word is the folder of rules\nhint: tidegate explain ./rules {name}=…"
         ));
     }
     let compiled = rules_folder::read(&PathBuf::from(path))?;
