@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 
 use bytes::Bytes;
-use http::{HeaderMap, Request};
+use http::header::HOST;
+use http::{HeaderMap, HeaderValue, Request};
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -41,8 +42,10 @@ impl Answer {
     }
 }
 
-/// Sends a request, or says why it could not.
-pub(crate) async fn try_send(to: SocketAddr, request: Request<String>) -> Result<Answer, String> {
+/// Sends a request, or says why it could not. The host is called by its address.
+pub(crate) async fn try_send(to: SocketAddr, mut request: Request<String>) -> Result<Answer, String> {
+    let host = HeaderValue::try_from(to.to_string()).expect("an address is visible ASCII");
+    request.headers_mut().entry(HOST).or_insert(host);
     let stream = TcpStream::connect(to).await.map_err(|error| error.to_string())?;
     let (mut sender, connection) =
         http1::handshake(TokioIo::new(stream)).await.map_err(|error| error.to_string())?;
@@ -70,6 +73,6 @@ pub(crate) async fn post(to: SocketAddr, path: &str, body: impl ToString) -> Ans
 }
 
 pub(crate) fn request(method: &str, path: &str, headers: &[(&str, &str)], body: String) -> Request<String> {
-    let start = Request::builder().method(method).uri(path).header("host", "api.test");
+    let start = Request::builder().method(method).uri(path);
     headers.iter().fold(start, |request, (name, value)| request.header(*name, *value)).body(body).unwrap()
 }

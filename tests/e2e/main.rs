@@ -11,10 +11,13 @@ mod program;
 mod client;
 mod tidegate;
 mod upstream;
+mod golden;
 mod envoy;
 
+mod command_line;
 mod start;
 mod over_http;
+mod over_grpc;
 mod reload;
 mod stop;
 mod metrics;

@@ -52,6 +52,6 @@ async fn decisions_are_counted_by_rule_and_outcome() {
         };
         metrics.lines().find(is_it).and_then(|line| line.rsplit(' ').next()).map(str::to_owned)
     };
-    assert_eq!(count("allow").as_deref(), Some("2"), "{metrics}");
-    assert_eq!(count("deny").as_deref(), Some("2"), "{metrics}");
+    assert_eq!(count("allowed").as_deref(), Some("2"), "{metrics}");
+    assert_eq!(count("denied").as_deref(), Some("2"), "{metrics}");
 }

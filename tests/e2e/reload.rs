@@ -83,14 +83,15 @@ async fn a_bad_file_keeps_the_last_good_rules_and_is_said_everywhere() {
     assert_eq!(tidegate.left("k1").await, 3, "the last good rules stay");
     tidegate.program.line("the bad file in the log", |line| line.contains("api.yaml").then_some(())).await;
     let admin = client::get(tidegate.admin, "/admin/v1/rules", &[]).await.expect(200);
-    assert!(admin.body.contains("api.yaml"), "{admin:?}");
+    assert!(admin.body.contains("api.yaml") && admin.body.contains("bananas"), "{admin:?}");
 
     tidegate.rules.replace("api.yaml", &per_key("9/h"));
     wait_for(&tidegate, 7).await;
 }
 
-/// How many reloads have failed.
+/// How many readings did not put all files in force as they are written.
 fn failures(metrics: &str) -> u64 {
-    let failed = |line: &&str| line.contains("reload") && line.contains("fail") && !line.starts_with('#');
+    let results = ["partial", "failed"].map(|word| format!("ratelimit_reloads_total{{result=\"{word}\"}}"));
+    let failed = |line: &&str| results.iter().any(|result| line.starts_with(result));
     metrics.lines().filter(failed).filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
 }

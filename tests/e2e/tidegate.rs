@@ -94,7 +94,7 @@ pub(crate) fn tidegate(arguments: &[&str]) -> Command {
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TIDEGATE_")) {
         command.env_remove(name);
     }
-    command.env("NO_COLOR", "1").args(arguments);
+    command.env("NO_COLOR", "1").env_remove("COLUMNS").args(arguments);
     command
 }
 

@@ -23,7 +23,8 @@ Examples:
   tidegate demo                           see it at work
   tidegate completions bash               completions for a shell
 
-Exit codes: 0 ok, 1 something failed, 2 wrong usage, 3 wrong configuration or rules, 4 unreachable, 5 denied.";
+Exit codes: 0 ok, 1 something failed, 2 wrong usage, 3 wrong configuration or rules,
+4 unreachable, 5 denied.";
 
 const SERVE_EXAMPLES: &str = "\
 Examples:

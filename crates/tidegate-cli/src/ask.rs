@@ -4,8 +4,10 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use serde_json::Value;
+
+use crate::exit::Failure;
 
 /// How long a server may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -16,10 +18,13 @@ const MOST_BYTES: u64 = 16 << 20;
 pub(crate) type Pairs = Vec<(String, String)>;
 
 /// `name=value` each.
-pub(crate) fn pairs(words: &[String]) -> Result<Pairs> {
+pub(crate) fn pairs(words: &[String]) -> Result<Pairs, Failure> {
     let pair = |word: &String| match word.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => bail!("`{word}` is no attribute\nhint: write name=value, such as path=/v1/orders"),
+        Some(_) => Err(Failure::Usage("an attribute lacks its name\nhint: write name=value".to_owned())),
+        None => Err(Failure::Usage(format!(
+            "`{word}` is no attribute\nhint: write name=value, such as path=/v1/orders"
+        ))),
     };
     words.iter().map(pair).collect()
 }
@@ -40,13 +45,14 @@ pub(crate) struct Client {
 
 impl Client {
     /// A server's address: `http://127.0.0.1:8080` or `127.0.0.1:8080`.
-    pub(crate) fn new(server: &str) -> Result<Self> {
+    pub(crate) fn new(server: &str) -> Result<Self, Failure> {
+        let wrong = |message: String| Err(Failure::Usage(message));
         if server.starts_with("https://") {
-            bail!("only http:// can be asked\nhint: ask the server on its own machine");
+            return wrong("only http:// can be asked\nhint: ask the server on its own machine".to_owned());
         }
         let address = server.trim_start_matches("http://").trim_end_matches('/').to_owned();
         if address.is_empty() || address.contains('/') {
-            bail!("`{server}` is no address of a server\nhint: write http://127.0.0.1:8080");
+            return wrong(format!("`{server}` is no address of a server\nhint: write http://127.0.0.1:8080"));
         }
         Ok(Self { address })
     }
@@ -132,6 +138,7 @@ mod tests {
             words(&["a=b=c", "d="]).unwrap(),
             [("a".into(), "b=c".into()), ("d".into(), String::new())]
         );
-        assert!(words(&["nothing"]).unwrap_err().to_string().contains("name=value"));
+        let Err(Failure::Usage(message)) = words(&["nothing"]) else { panic!() };
+        assert!(message.contains("name=value"), "{message}");
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, anyhow};
 use clap::Args;
 use serde_json::{Value, json};
 use tidegate_core::Timestamp;
@@ -42,7 +42,6 @@ pub(crate) struct ExplainArgs {
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let said = if let Some(server) = &args.server { remote(args, server)? } else { local(args)? };
-    let Some(said) = said else { return Err(Failure::InvalidRules) };
     match args.format {
         Format::Json => print(&format!("{said:#}\n"))?,
         Format::Text => print(&text(&said))?,
@@ -50,27 +49,28 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn local(args: &ExplainArgs) -> Result<Option<Value>> {
-    let Some((path, rest)) = args.words.split_first() else { bail!("name a folder of rules") };
-    if path.contains('=') {
-        bail!(
-            "`{path}` is an attribute; the first word is the folder of rules\nhint: tidegate explain ./rules {path}"
-        );
+fn local(args: &ExplainArgs) -> Result<Value, Failure> {
+    let wrong = |message: String| Err(Failure::Usage(message));
+    let Some((path, rest)) = args.words.split_first() else { return wrong("name a folder of rules".into()) };
+    if let Some((name, _)) = path.split_once('=') {
+        return wrong(format!(
+            "`{name}=…` is an attribute; the first word is the folder of rules\nhint: tidegate explain ./rules {name}=…"
+        ));
     }
     let compiled = rules_folder::read(&PathBuf::from(path))?;
     let Some(snapshot) = &compiled.snapshot else {
         talk(&compiled.render());
-        return Ok(None);
+        return Err(Failure::InvalidRules);
     };
     let attributes = pairs(rest)?;
     let attributes: Vec<(&str, &str)> =
         attributes.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let check = Check { attributes: &attributes, ..Check::new(&args.domain) };
     let explanation = explain(&check, snapshot, instant(args.at.as_deref())?)?;
-    Ok(Some(explanation::to_json(&explanation)))
+    Ok(explanation::to_json(&explanation))
 }
 
-fn remote(args: &ExplainArgs, server: &str) -> Result<Option<Value>> {
+fn remote(args: &ExplainArgs, server: &str) -> Result<Value, Failure> {
     let attributes: Pairs = pairs(&args.words)?;
     let attributes: serde_json::Map<String, Value> =
         attributes.into_iter().map(|(name, value)| (name, json!(value))).collect();
@@ -80,15 +80,15 @@ fn remote(args: &ExplainArgs, server: &str) -> Result<Option<Value>> {
     }
     let (status, answer) = Client::new(server)?.post("/admin/v1/explain", &body)?;
     if status != 200 {
-        bail!("the server answered {status}: {answer}");
+        return Err(anyhow!("the server answered {status}: {answer}").into());
     }
-    Ok(Some(answer))
+    Ok(answer)
 }
 
-fn instant(at: Option<&str>) -> Result<Timestamp> {
+fn instant(at: Option<&str>) -> Result<Timestamp, Failure> {
     if let Some(at) = at {
-        return instant_of(at)
-            .with_context(|| format!("`{at}` is no instant\nhint: write 2026-12-24T18:00:00Z"));
+        let wrong = || Failure::Usage(format!("`{at}` is no instant\nhint: write 2026-12-24T18:00:00Z"));
+        return instant_of(at).ok_or_else(wrong);
     }
     let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Ok(Timestamp::from_micros(u64::try_from(wall.as_micros()).unwrap_or(u64::MAX)))

@@ -1,9 +1,9 @@
 //! `tidegate init`: a file to start from.
 
-use std::io::Write as _;
-use std::path::PathBuf;
+use std::io::{Error, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use clap::Args;
 use tidegate_rules::{schema, starter};
 
@@ -30,13 +30,19 @@ pub(crate) fn run(args: &InitArgs) -> Result<(), Failure> {
         let path = args.folder.join(name);
         let mut options = std::fs::OpenOptions::new();
         options.write(true).create(true).truncate(args.force).create_new(!args.force);
-        let mut file = options.open(&path).with_context(|| {
-            format!("cannot write {}\nhint: --force writes over what is there", path.display())
-        })?;
+        let mut file = options.open(&path).map_err(|why| cannot_open(&path, &why))?;
         file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
         talk(&format!("wrote {}\n", path.display()));
     }
     let folder = args.folder.display();
     talk(&format!("next: tidegate validate {folder}; tidegate serve --rules {folder}\n"));
     Ok(())
+}
+
+fn cannot_open(path: &Path, why: &Error) -> anyhow::Error {
+    let path = path.display();
+    match why.kind() {
+        ErrorKind::AlreadyExists => anyhow!("{path} is there already\nhint: --force writes over it"),
+        _ => anyhow!("cannot write {path}: {why}"),
+    }
 }

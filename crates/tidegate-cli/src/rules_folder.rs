@@ -5,8 +5,15 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use tidegate_rules::{Compiled, Source, compile};
 
-/// Reads and compiles a folder of rule files, or one file.
-pub(crate) fn read(path: &Path) -> Result<Compiled> {
+use crate::exit::Failure;
+
+/// Reads and compiles a folder of rule files, or one file. Rules that cannot be read are as wrong as those that cannot be used.
+pub(crate) fn read(path: &Path) -> Result<Compiled, Failure> {
+    let sources = sources(path).map_err(|error| Failure::Configuration(format!("{error:#}")))?;
+    Ok(compile(sources))
+}
+
+fn sources(path: &Path) -> Result<Vec<Source>> {
     let mut sources = Vec::new();
     if path.is_file() {
         sources.push(source(path)?);
@@ -29,7 +36,7 @@ pub(crate) fn read(path: &Path) -> Result<Compiled> {
             path.display()
         );
     }
-    Ok(compile(sources))
+    Ok(sources)
 }
 
 fn source(path: &Path) -> Result<Source> {

@@ -160,8 +160,7 @@ fn bucket(node: &Node, algorithm: &str, shaping: bool) -> Made<RuleLimit> {
         },
         None => (needed(node, "amount", &["refill"])?, span_at(node)?),
     };
-    let count = |name: &str| node.get(name).and_then(Node::count);
-    let capacity = count("capacity").or(count("queue")).or(count("burst")).unwrap_or(amount);
+    let capacity = size(node)?.unwrap_or(amount);
     let build: fn(u64, Rate) -> Result<Limit, LimitError> = match (algorithm, shaping) {
         ("leaky_bucket", true) => Limit::leaky_bucket_shaping,
         ("leaky_bucket", false) => Limit::leaky_bucket,
@@ -169,6 +168,18 @@ fn bucket(node: &Node, algorithm: &str, shaping: bool) -> Made<RuleLimit> {
         _ => |burst, rate| Limit::gcra(rate, burst),
     };
     meter(algorithm, amount, per, capacity, build).map_err(|error| impossible(head(node), &error))
+}
+
+/// How much a bucket holds, which has three names and is said once.
+fn size(node: &Node) -> Made<Option<u64>> {
+    let is_size = |name: &str| matches!(name, "capacity" | "queue" | "burst");
+    let mut sizes = node.entries().iter().filter(|(key, _)| is_size(key.name.as_str()));
+    let Some((first, size)) = sizes.next() else { return Ok(None) };
+    if let Some((second, _)) = sizes.next() {
+        let message = format!("`{}` and `{}` both say how much the bucket holds", first.name, second.name);
+        return Err(Diagnostic::error("limit", second.span, message).help("keep one of them"));
+    }
+    Ok(size.count())
 }
 
 fn fixed_window(node: &Node) -> Made<RuleLimit> {

@@ -205,7 +205,11 @@ pub static LIMIT: Object = Object {
         field("burst", COUNT, "How many at once (gcra, token_bucket, leaky_bucket)."),
         field("capacity", COUNT, "How many units the bucket holds (token_bucket, leaky_bucket)."),
         field("refill", Text, "The rate at which a bucket refills or leaks, such as 10/s."),
-        field("queue", COUNT, "How many may wait (leaky_bucket with shape)."),
+        field(
+            "queue",
+            COUNT,
+            "How many may be in the queue, the one that leaves at once included (leaky_bucket with shape).",
+        ),
         field("shape", Truth, "A leaky bucket that delays instead of refusing."),
         field(
             "window",

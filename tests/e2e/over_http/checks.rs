@@ -81,9 +81,11 @@ async fn a_batch_is_answered_in_order() {
     let tidegate = Tidegate::with(RULES).await;
     let keys = ["k1", "k1", "k2", "k1", "k1"];
     let answer = tidegate.post("/v1/check", json!(keys.map(of))).await.expect(200).json();
-    let answers = answer.as_array().unwrap_or_else(|| panic!("{answer}"));
+    let answers = answer["results"].as_array().unwrap_or_else(|| panic!("{answer}"));
     let decisions: Vec<_> = answers.iter().map(|answer| answer["decision"].as_str().unwrap()).collect();
     assert_eq!(decisions, ["allow", "allow", "allow", "allow", "deny"]);
+    let statuses: Vec<_> = answers.iter().map(|answer| answer["status"].as_u64().unwrap()).collect();
+    assert_eq!(statuses, [200, 200, 200, 200, 429]);
     assert_eq!(answers[4]["denied_by"], json!(["per-key"]));
 }
 

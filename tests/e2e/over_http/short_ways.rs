@@ -59,11 +59,13 @@ async fn a_released_slot_is_free_again() {
 }
 
 #[tokio::test]
-async fn a_refund_gives_back_what_a_decision_took() {
+async fn a_refund_gives_back_what_such_a_check_took_and_no_more() {
     let tidegate = Tidegate::with(TEN).await;
-    let taken = tidegate.post("/v1/check", costing(6)).await.expect(200);
+    tidegate.post("/v1/check", costing(6)).await.expect(200);
     assert_eq!(tidegate.left("k1").await, 4);
-    tidegate.post("/v1/refund", json!({ "id": id(&taken) })).await.expect(200);
+    let given_back = tidegate.post("/v1/refund", costing(4)).await.expect(200).json();
+    assert_eq!(given_back["limits"][0]["remaining"], 8, "{given_back}");
+    tidegate.post("/v1/refund", costing(4)).await.expect(200);
     assert_eq!(tidegate.left("k1").await, 10);
 }
 

@@ -1,0 +1,72 @@
+//! `tidegate validate`.
+
+use serde_json::Value;
+
+use super::{run, transcript};
+use crate::folder::Folder;
+use crate::golden;
+
+const RULES: &str = r#"domain: api
+tenant: org
+identities: { api_key: { derive: org, map: { k1: acme } } }
+rules:
+  - name: health
+    match: { path: [/healthz, /readyz] }
+    action: bypass
+  - name: per-key
+    by: [api_key]
+    limits: [100/s, 5000/h]
+    tiers: { pro: [1000/s] }
+  - name: orders
+    match: { method: [POST], path: "/v1/orders/**" }
+    by: [user]
+    limit: 10/s burst 20
+    mode: shadow
+  - name: per-ip
+    by: [ip]
+    scope: global
+    limit: 30/min
+    class: security
+"#;
+
+const TREE: &str = "domain: mesh
+descriptors:
+  - key: database
+    value: users
+    rate_limit: { unit: second, requests_per_unit: 500 }
+";
+
+const WRONG: &str = r#"domain: api
+rules:
+  - name: per-key
+    by: [api_key]
+    limits: 5 per fortnight
+  - name: orders
+    mach: { path: "/v1/orders/**" }
+    limit: 10/s
+    mode: shadwo
+"#;
+
+#[tokio::test]
+async fn good_rules_are_shown_with_their_effective_limits() {
+    let folder = Folder::of(RULES);
+    folder.write("tree.yaml", TREE);
+    let commands = ["validate", "validate . --format json", "validate tree.yaml", "validate --deny-warnings"];
+    golden::check("validate.txt", &transcript(&folder, &commands).await);
+}
+
+#[tokio::test]
+async fn wrong_rules_are_shown_all_at_once_with_their_places() {
+    let folder = Folder::of(WRONG);
+    folder.write("more.yml", "domain: more\nrulez: []\n");
+    let commands = ["validate", "validate --format json", "explain . path=/x"];
+    golden::check("validate-wrong.txt", &transcript(&folder, &commands).await);
+}
+
+#[tokio::test]
+async fn the_schema_is_json() {
+    let ended = run(&Folder::new(), "validate --schema").await;
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let schema: Value = serde_json::from_str(&ended.printed).unwrap();
+    assert!(schema["$schema"].is_string(), "{schema}");
+}
