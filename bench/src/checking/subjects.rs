@@ -1,7 +1,7 @@
 //! What is asked: the store alone, engines over a store, and limitador.
 
 use std::marker::PhantomData;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use anyhow::{Context, Result, ensure};
@@ -65,8 +65,8 @@ impl<S: Store, A: Ask> Asked for Way<S, A> {
     #[inline]
     fn ask(&self, request: usize, now: Timestamp) -> bool {
         A::with(self.callers.get(request), |check| {
-            let decision = at_once(pin!(self.engine.check(check, now)));
-            decision.and_then(Result::ok).is_some_and(|decision| decision.allowed())
+            let decision = pin!(self.engine.check(check, now)).poll(&mut at_once());
+            matches!(&decision, Poll::Ready(Ok(decision)) if decision.allowed())
         })
     }
 }
@@ -120,11 +120,8 @@ impl Asked for Peer {
     }
 }
 
-/// What a future gives that is ready when it is first asked, as all of ours are here.
+/// For futures that are ready when they are first asked, as all are here.
 #[inline]
-fn at_once<F: Future>(future: Pin<&mut F>) -> Option<F::Output> {
-    match future.poll(&mut TaskContext::from_waker(Waker::noop())) {
-        Poll::Ready(output) => Some(output),
-        Poll::Pending => None,
-    }
+fn at_once() -> TaskContext<'static> {
+    TaskContext::from_waker(Waker::noop())
 }

@@ -5,6 +5,13 @@ use smallvec::SmallVec;
 /// The longest encoded key. Doors bound their values well below it; whatever is longer is refused, never cut.
 pub const MAX_KEY_BYTES: usize = 4096;
 
+/// Parts longer than this stand in a key as their hash: what callers send may be long, and must neither be cut nor refused.
+pub const MAX_PART_BYTES: usize = 512;
+
+/// Stands where the length of a part would, and is none: a hash of 16 bytes follows.
+const HASHED: usize = 1 << 20;
+const HASH_BYTES: usize = 16;
+
 /// A counter's name as meant: parts that decide its home, and parts that tell it from its neighbours there.
 ///
 /// Two keys are the same counter exactly if their parts are the same, whatever bytes the parts contain.
@@ -58,13 +65,10 @@ impl Key<'_> {
             return Err(KeyTooLong { bytes });
         }
         let start = out.len();
-        out.resize(start + bytes, 0);
-        let mut rest = write_varint(&mut out[start..], home_bytes);
-        for part in self.home.iter().chain(self.own) {
-            let (place, after) = write_varint(rest, part.len()).split_at_mut(part.len());
-            place.copy_from_slice(part);
-            rest = after;
-        }
+        out.extend_from_slice(&BLANK[..bytes]);
+        let rest = write_varint(&mut out[start..], home_bytes);
+        let rest = write_parts(rest, self.home);
+        write_parts(rest, self.own);
         Ok(())
     }
 }
@@ -118,8 +122,21 @@ impl std::fmt::Debug for KeyRef<'_> {
     }
 }
 
+/// Room for a key. Copying it is quicker than filling byte by byte.
+static BLANK: [u8; MAX_KEY_BYTES] = [0; MAX_KEY_BYTES];
+
 fn encoded_len(parts: &[&[u8]]) -> usize {
-    parts.iter().map(|part| varint_len(part.len()) + part.len()).sum()
+    let part_len = |part: &&[u8]| match part.len() {
+        0..=MAX_PART_BYTES => varint_len(part.len()) + part.len(),
+        _ => varint_len(HASHED) + HASH_BYTES,
+    };
+    parts.iter().map(part_len).sum()
+}
+
+/// SipHash-2-4 of 128 bits under a fixed key, so that every machine has the same: two different long parts have the same
+/// hash with odds of 2^-128, and whoever finds two only shares a counter with itself.
+fn hash(part: &[u8]) -> [u8; HASH_BYTES] {
+    siphasher::sip128::SipHasher24::new().hash(part).as_bytes()
 }
 
 const fn varint_len(mut value: usize) -> usize {
@@ -129,6 +146,24 @@ const fn varint_len(mut value: usize) -> usize {
         len += 1;
     }
     len
+}
+
+/// Writes every part behind its length; what is left of the space behind them.
+fn write_parts<'o>(mut out: &'o mut [u8], parts: &[&[u8]]) -> &'o mut [u8] {
+    for part in parts {
+        out = if part.len() <= MAX_PART_BYTES {
+            write_bytes(write_varint(out, part.len()), part)
+        } else {
+            write_bytes(write_varint(out, HASHED), &hash(part))
+        };
+    }
+    out
+}
+
+fn write_bytes<'o>(out: &'o mut [u8], bytes: &[u8]) -> &'o mut [u8] {
+    let (place, rest) = out.split_at_mut(bytes.len());
+    place.copy_from_slice(bytes);
+    rest
 }
 
 /// Writes seven bits a byte, the lowest first; what is left of the space behind it.
@@ -213,9 +248,22 @@ mod tests {
     }
 
     #[test]
+    fn long_parts_are_hashed_and_told_apart() {
+        let part = |last: u8, length: usize| [vec![b'x'; length - 1], vec![last]].concat();
+        let key = |part: &[u8]| Key { home: &[part], own: &[b"a"] }.encode().unwrap();
+        let (one, other) = (part(b'1', 100_000), part(b'2', 100_000));
+        assert_ne!(key(&one), key(&other));
+        assert_eq!(key(&one), key(&one.clone()));
+        assert!(key(&one).as_ref().bytes().len() < 40);
+        assert_ne!(key(&part(b'1', MAX_PART_BYTES)), key(&part(b'1', MAX_PART_BYTES + 1)));
+        assert_ne!(key(&one), key(&hash(&one)), "a hash as a value is not the value behind it");
+    }
+
+    #[test]
     fn a_key_that_is_too_long_is_refused_and_says_what_to_do() {
-        let long = vec![b'x'; MAX_KEY_BYTES];
-        let error = Key { home: &[&long], own: &[] }.encode().unwrap_err();
+        let long = vec![b'x'; MAX_PART_BYTES];
+        let parts = [long.as_slice(); 8];
+        let error = Key { home: &parts, own: &[] }.encode().unwrap_err();
         assert!(error.to_string().contains("count by something shorter"), "{error}");
     }
 

@@ -11,7 +11,7 @@ pub const MAX_ENTRIES: usize = 32;
 /// The longest name of a domain, an attribute or an entry, and the longest idempotency key, in bytes.
 pub const MAX_NAME_BYTES: usize = 256;
 /// The longest value of an attribute or an entry, in bytes.
-pub const MAX_VALUE_BYTES: usize = 2048;
+pub const MAX_VALUE_BYTES: usize = 8192;
 /// The most units that one check may ask for.
 pub const MAX_COST: u64 = 1_000_000_000_000;
 
@@ -68,7 +68,7 @@ pub enum Malformed {
         most: usize,
     },
     /// A name or value that is too long.
-    #[error("a {what} has {bytes} bytes and the most is {most}")]
+    #[error("{what} has {bytes} bytes and the most is {most}")]
     TooLong {
         /// What is too long.
         what: &'static str,
@@ -113,8 +113,8 @@ impl<'a> Check<'a> {
         if self.domain.is_empty() {
             return Err(Malformed::NoDomain);
         }
-        short("domain", self.domain, MAX_NAME_BYTES)?;
-        short("idempotency key", self.idempotency_key.unwrap_or_default(), MAX_NAME_BYTES)?;
+        short("the domain", self.domain, MAX_NAME_BYTES)?;
+        short("the idempotency key", self.idempotency_key.unwrap_or_default(), MAX_NAME_BYTES)?;
         few("attributes", self.attributes.len(), MAX_ATTRIBUTES)?;
         few("descriptors", self.descriptors.len(), MAX_DESCRIPTORS)?;
         affordable(self.cost)?;
@@ -150,8 +150,8 @@ fn pairs(pairs: &[(&str, &str)]) -> Result<(), Malformed> {
     let is_long =
         |(name, value): &&(&str, &str)| name.len() > MAX_NAME_BYTES || value.len() > MAX_VALUE_BYTES;
     let Some((name, value)) = pairs.iter().find(is_long) else { return Ok(()) };
-    short("name", name, MAX_NAME_BYTES)?;
-    short("value", value, MAX_VALUE_BYTES)
+    short("a name", name, MAX_NAME_BYTES)?;
+    short("a value", value, MAX_VALUE_BYTES)
 }
 
 fn short(what: &'static str, text: &str, most: usize) -> Result<(), Malformed> {

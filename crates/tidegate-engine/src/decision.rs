@@ -83,6 +83,8 @@ pub(crate) enum Trouble {
     Panic,
     /// Too many checks at once.
     Overload,
+    /// More limits than a plan can hold.
+    TooManyLimits,
 }
 
 /// A limit's part in a decision.
@@ -206,11 +208,15 @@ impl Decision {
             Some(Deciding::Rule(rule)) if self.outcome == Outcome::Deny => self.rule(rule),
             _ => None,
         };
-        let mut last = None;
+        let mut seen: SmallVec<[RuleRef<'_>; 4]> = SmallVec::new();
         let limits = self.limits().filter(|view| self.refused_by(view));
         let limits = limits
             .map(|view| view.rule.map_or(RuleRef { name: "override", dimension: "descriptor" }, rule_ref));
-        alone.map(rule_ref).into_iter().chain(limits).filter(move |rule| last.replace(*rule) != Some(*rule))
+        alone.map(rule_ref).into_iter().chain(limits).filter(move |rule| {
+            let is_new = !seen.contains(rule);
+            seen.push(*rule);
+            is_new
+        })
     }
 
     /// Whether the request was refused and that limit is one of those that did: its word counts, or it is a quota and
@@ -319,7 +325,8 @@ impl<'d> LimitView<'d> {
 
     /// Whether it refuses only together with all other quotas of the request.
     pub fn is_quota(&self) -> bool {
-        self.rule.and_then(|rule| rule.tree.as_ref()).is_some_and(|tree| tree.quota)
+        self.mode() == Mode::Enforce
+            && self.rule.and_then(|rule| rule.tree.as_ref()).is_some_and(|tree| tree.quota)
     }
 
     /// Whether it lets the request pass: its verdict, and that its rule is not closed.

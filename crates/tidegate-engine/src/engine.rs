@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use arc_swap::ArcSwap;
-use tidegate_core::{Plan, Ticket, Timestamp};
+use tidegate_core::{Charge, Pay, Plan, PlanError, Ticket, Timestamp};
 use tidegate_rules::Snapshot;
 use tidegate_store::{Answer, Hold, Settlement, Store, StoreError};
 
 use crate::check::{Check, Malformed};
 use crate::contain::{Panicked, contain, contained};
 use crate::decision::{Decision, Outcome, Trouble};
-use crate::held::{Held, HeldPlans};
+use crate::held::{Held, HeldPlans, What};
 use crate::loaded::Loaded;
 use crate::matching::Matches;
 use crate::observe::Observed;
@@ -30,8 +30,8 @@ pub struct Engine<S> {
     loaded: ArcSwap<Loaded>,
     observed: Observed,
     held: HeldPlans,
-    /// Tells the tickets of this process from those of all others.
-    boot: u64,
+    /// Makes tickets that nobody can guess, and that no other process has.
+    secret: RandomState,
     tickets: AtomicU64,
 }
 
@@ -54,14 +54,16 @@ impl<S: Store> Engine<S> {
             loaded: ArcSwap::default(),
             observed: Observed::default(),
             held: HeldPlans::default(),
-            boot: RandomState::new().hash_one("boot"),
+            secret: RandomState::new(),
             tickets: AtomicU64::new(0),
         }
     }
 
     /// Puts rules in force. Every check sees the old ones or the new ones, whole.
     pub fn install(&self, snapshot: Snapshot) {
-        self.loaded.store(Arc::new(Loaded::new(snapshot, &self.observed)));
+        let loaded = Arc::new(Loaded::new(snapshot, &self.observed));
+        self.observed.keep_only(&loaded.snapshot);
+        self.loaded.store(loaded);
     }
 
     /// The rules in force.
@@ -89,10 +91,11 @@ impl<S: Store> Engine<S> {
         let mut way = Way::new(self.loaded.load(), now);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
-        way.word = ask(&way.resolved.plan, |plan| self.store.decide(plan, now)).await;
+        ask(&mut way, |plan| self.store.decide(plan, now)).await;
         self.settle(&mut way)?;
         self.keep(&way, check).await;
-        Ok(self.observe(way))
+        self.observe(&way);
+        Ok(way.decision)
     }
 
     /// Would it pass? Nothing is charged.
@@ -100,7 +103,7 @@ impl<S: Store> Engine<S> {
         let mut way = Way::new(self.loaded.load(), now);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
-        way.word = ask(&way.resolved.plan, |plan| self.store.read(plan, now)).await;
+        ask(&mut way, |plan| self.store.read(plan, now)).await;
         self.settle(&mut way)?;
         Ok(Decision { holds: false, ..way.decision })
     }
@@ -115,49 +118,51 @@ impl<S: Store> Engine<S> {
         let mut way = Way::new(self.loaded.load(), now);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
-        way.word = ask(&way.resolved.plan, |plan| self.store.reserve(plan, hold, now)).await;
+        ask(&mut way, |plan| self.store.reserve(plan, hold, now)).await;
         self.settle(&mut way)?;
-        if way.decision.allowed() && !way.resolved.plan.is_empty() {
-            let plan = mem::take(&mut way.resolved.plan);
-            let held = Held { plan, times: check.cost, until: now.plus_us(hold.term_us) };
-            self.remember(way.decision.id, held, now);
-        }
-        Ok(self.observe(way))
+        self.keep_reservation(&mut way, check, hold).await;
+        self.observe(&way);
+        Ok(way.decision)
     }
 
     /// Settles a reservation at what it really cost, as many times the cost of one request.
     pub async fn commit(&self, id: Ticket, cost: u64, now: Timestamp) -> Settled {
-        let Some(held) = self.held.take(id) else { return Settled::Gone };
+        let Some(held) = self.held.take(id, What::Reservation) else { return Settled::Gone };
         let costs = held.costs(cost);
-        settled(contained(async { self.store.commit(id, &costs, now).await }).await)
+        let came = settled(contained(async { self.store.commit(id, &costs, now).await }).await);
+        self.still_held(id, held, came, now)
     }
 
     /// Settles a reservation at nothing.
     pub async fn cancel(&self, id: Ticket, now: Timestamp) -> Settled {
-        if self.held.take(id).is_none() {
-            return Settled::Gone;
-        }
-        settled(contained(async { self.store.cancel(id, now).await }).await)
+        let Some(held) = self.held.take(id, What::Reservation) else { return Settled::Gone };
+        let came = settled(contained(async { self.store.cancel(id, now).await }).await);
+        self.still_held(id, held, came, now)
     }
 
     /// Gives back the slots that a decision holds.
     pub async fn release(&self, id: Ticket, now: Timestamp) -> Settled {
-        let Some(held) = self.held.take(id) else { return Settled::Gone };
-        match contained(async { self.store.release(&held.plan, now).await }).await {
+        let Some(held) = self.held.take(id, What::Slots) else { return Settled::Gone };
+        let came = match contained(async { self.store.release(&held.plan, now).await }).await {
             Ok(Ok(0)) => Settled::Gone,
             Ok(Ok(_)) => Settled::Done,
             Ok(Err(error)) => Settled::Failed(error.to_string()),
             Err(Panicked) => Settled::Failed(Panicked.to_string()),
-        }
+        };
+        self.still_held(id, held, came, now)
     }
 
     /// Lets the slots that a decision holds last another term; when they end now, or `None` if they have ended.
     pub async fn renew(&self, id: Ticket, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        let Some(held) = self.held.get(id) else { return Ok(None) };
-        let until = self.store.renew(&held.plan, now).await?;
+        let Some(held) = self.held.get(id, What::Slots) else { return Ok(None) };
+        let renewed = contained(async { self.store.renew(&held.plan, now).await }).await;
+        let until = renewed.unwrap_or_else(|Panicked| {
+            self.observed.panicked();
+            Err(StoreError::Full)
+        })?;
         match until {
             Some(until) => self.held.renew(id, until),
-            None => drop(self.held.take(id)),
+            None => drop(self.held.take(id, What::Slots)),
         }
         Ok(until)
     }
@@ -172,7 +177,7 @@ impl<S: Store> Engine<S> {
         let mut way = Way::new(self.loaded.load(), now);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
-        way.word = ask(&way.resolved.plan, |plan| async move {
+        ask(&mut way, |plan| async move {
             self.store.refund(plan, charged_at, now).await?;
             self.store.read(plan, now).await
         })
@@ -190,7 +195,8 @@ impl<S: Store> Engine<S> {
         let mut way = Way::new(self.loaded.load(), now);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
-        Ok(self.store.reset(&way.resolved.plan, now).await)
+        let reset = contained(async { self.store.reset(&way.resolved.plan, now).await }).await;
+        Ok(reset.unwrap_or(Err(StoreError::Full)))
     }
 
     /// A decision for a check that there is no time for: by the strictest class of its domain.
@@ -199,12 +205,14 @@ impl<S: Store> Engine<S> {
         self.enter(&mut way, check)?;
         way.resolved.trouble = Some(Trouble::Overload);
         self.settle(&mut way)?;
-        Ok(self.observe(way))
+        self.observe(&way);
+        Ok(way.decision)
     }
 
     fn enter(&self, way: &mut Way, check: &Check<'_>) -> Result<(), Malformed> {
         check.validate().inspect_err(|_| self.observed.malformed())?;
         way.enter(check.domain);
+        way.resolved.plan.set_ticket(self.ticket());
         Ok(())
     }
 
@@ -213,17 +221,24 @@ impl<S: Store> Engine<S> {
         let Way { resolved, decision: Decision { domain: Some(domain), .. }, now, .. } = way else {
             return Ok(());
         };
-        resolved.plan.set_ticket(self.ticket());
+        let ticket = resolved.plan.ticket();
         let stations = contain(|| {
             let mut matches = Matches::default();
             matching::find_into(check, domain, &mut matches)?;
             resolve::plan_into(check, domain, &matches, (*now, resolved))
         });
-        let made = stations.unwrap_or_else(|Panicked| {
-            *resolved = Resolved { trouble: Some(Trouble::Panic), ..Resolved::default() };
-            Ok(())
-        });
-        made.inspect_err(|_| self.observed.malformed())
+        let trouble = match stations {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(Malformed::Plan(PlanError::TooManyCharges))) => Trouble::TooManyLimits,
+            Ok(Err(malformed)) => {
+                self.observed.malformed();
+                return Err(malformed);
+            }
+            Err(Panicked) => Trouble::Panic,
+        };
+        *resolved = Resolved { trouble: Some(trouble), ..Resolved::default() };
+        resolved.plan.set_ticket(ticket);
+        Ok(())
     }
 
     fn settle(&self, way: &mut Way) -> Result<(), Malformed> {
@@ -247,12 +262,35 @@ impl<S: Store> Engine<S> {
             let plan = paid(&resolved.plan, answer);
             let terms = plan.charges().filter_map(|charge| charge.limit.term_us());
             let until = now.plus_us(terms.max().unwrap_or(0));
-            self.remember(decision.id, Held { plan, times: check.cost, until }, *now);
+            self.remember(decision.id, Held { plan, what: What::Slots, times: check.cost, until }, *now);
         } else if answer.allowed() && !decision.allowed() {
             let plan = paid(&resolved.plan, answer);
             let given_back = contained(async { self.store.refund(&plan, *now, *now).await }).await;
             drop((given_back, contained(async { self.store.release(&plan, *now).await }).await));
         }
+    }
+
+    /// The same for a reservation.
+    async fn keep_reservation(&self, way: &mut Way, check: &Check<'_>, hold: Hold) {
+        let Way { resolved, word: Word::Answer(answer), decision, now, .. } = way else { return };
+        if decision.allowed() && !decision.replayed {
+            let (plan, until) = (mem::take(&mut resolved.plan), now.plus_us(hold.term_us));
+            self.remember(
+                decision.id,
+                Held { plan, what: What::Reservation, times: check.cost, until },
+                *now,
+            );
+        } else if answer.allowed() && !decision.allowed() {
+            drop(contained(async { self.store.cancel(decision.id, *now).await }).await);
+        }
+    }
+
+    /// What could not be given back is still held, so that it can be tried again.
+    fn still_held(&self, id: Ticket, held: Held, came: Settled, now: Timestamp) -> Settled {
+        if matches!(came, Settled::Failed(_)) {
+            self.remember(id, held, now);
+        }
+        came
     }
 
     fn remember(&self, id: Ticket, held: Held, now: Timestamp) {
@@ -261,28 +299,28 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    fn observe(&self, way: Way) -> Decision {
+    fn observe(&self, way: &Way) {
         self.observed.decision(&way.decision, way.counts(), way.started.elapsed());
-        way.decision
     }
 
     fn ticket(&self) -> Ticket {
-        Ticket(u128::from(self.boot) << 64 | u128::from(self.tickets.fetch_add(1, Relaxed)))
+        let number = self.tickets.fetch_add(1, Relaxed);
+        Ticket(u128::from(self.secret.hash_one(number)) << 64 | u128::from(number))
     }
 }
 
 /// Asks the store, unless there is nothing to ask.
-async fn ask<'p, F>(plan: &'p Plan, question: impl FnOnce(&'p Plan) -> F) -> Word
+async fn ask<'w, F>(way: &'w mut Way, question: impl FnOnce(&'w Plan) -> F)
 where
     F: Future<Output = Result<Answer, StoreError>>,
 {
+    let Way { resolved: Resolved { plan, .. }, word, .. } = way;
     if plan.is_empty() {
-        return Word::NotAsked;
+        return;
     }
-    match contained(async { question(plan).await }).await {
-        Ok(Ok(answer)) => Word::Answer(answer),
-        Ok(Err(error)) => Word::Failed(error),
-        Err(Panicked) => Word::Panicked,
+    let asked = contained(async { *word = question(plan).await.into() });
+    if asked.await.is_err() {
+        *word = Word::Panicked;
     }
 }
 
@@ -291,11 +329,16 @@ fn paid(plan: &Plan, answer: &Answer) -> Plan {
     let mut paid = Plan::new();
     paid.set_ticket(plan.ticket());
     for (_, charge) in
-        plan.charges().enumerate().filter(|(index, charge)| answer.paid(*index) && charge.cost > 0)
+        plan.charges().enumerate().filter(|(index, charge)| answer.paid(*index) && gives_back(charge))
     {
         paid.charge_encoded(charge.key, *charge.limit, charge.cost).expect("a part of a plan is a plan");
     }
     paid
+}
+
+/// What counts whatever becomes of the check is never given back.
+fn gives_back(charge: &Charge<'_>) -> bool {
+    charge.cost > 0 && charge.pay == Pay::IfAdmitted
 }
 
 fn settled(came: Result<Result<Settlement, StoreError>, Panicked>) -> Settled {

@@ -217,11 +217,14 @@ impl Way<'_, '_> {
         if let Some(name) = self.missing(rule, facts) {
             return Some(format!("the request has no `{name}` to count by"));
         }
-        let group = rule.group?;
-        let first = self.matches.views.first.rules.iter().map(|number| &self.domain.rules[*number as usize]);
-        let first = first
-            .filter(|other| other.group.is_some_and(|own| own.group == group.group && own.rank < group.rank))
-            .min_by_key(|other| other.rank);
+        let group = rule.group.filter(|_| rule.mode == Mode::Enforce)?;
+        let goes_first = |other: &&Rule| {
+            other.group.is_some_and(|own| own.group == group.group && own.rank < group.rank)
+                && resolve::takes_its_group(other, facts)
+                && other.applies.holds(facts)
+        };
+        let found = self.matches.views.first.rules.iter().map(|number| &self.domain.rules[*number as usize]);
+        let first = found.filter(goes_first).min_by_key(|other| other.rank);
         first.map(|first| format!("`{}` goes first in its group", first.name))
     }
 

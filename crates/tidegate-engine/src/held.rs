@@ -8,16 +8,27 @@ use tidegate_core::{Charge, Pay, Plan, Ticket, Timestamp};
 
 const SHARDS: usize = 16;
 
-/// The most plans that are remembered in each part of the table.
-const MOST_PER_SHARD: usize = 65_536;
+/// The most plans that are remembered in each part of the table: 65 536 in all, at most about 100 MB if keys are long.
+const MOST_PER_SHARD: usize = 4_096;
+
+/// What has ended is looked for this often at most.
+const SWEEP_EVERY_US: u64 = 1_000_000;
 
 /// A plan that holds something.
 #[derive(Clone, Debug)]
 pub(crate) struct Held {
     pub(crate) plan: Plan,
+    pub(crate) what: What,
     /// How many times the cost of one request it was charged.
     pub(crate) times: u64,
     pub(crate) until: Timestamp,
+}
+
+/// What is held: each is given back in its own way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    Slots,
+    Reservation,
 }
 
 impl Held {
@@ -33,42 +44,53 @@ impl Held {
 
 #[derive(Debug, Default)]
 pub(crate) struct HeldPlans {
-    shards: [Mutex<HashMap<u128, Held>>; SHARDS],
+    shards: [Mutex<Shard>; SHARDS],
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    plans: HashMap<u128, Held>,
+    swept: Timestamp,
 }
 
 impl HeldPlans {
     /// Remembers a plan until it ends; `false` if there is no room.
     pub(crate) fn keep(&self, ticket: Ticket, held: Held, now: Timestamp) -> bool {
         let mut shard = self.shard(ticket);
-        if shard.len() >= MOST_PER_SHARD || shard.len() == shard.capacity() {
-            shard.retain(|_, held| held.until > now);
+        let is_full = shard.plans.len() >= MOST_PER_SHARD || shard.plans.len() == shard.plans.capacity();
+        if is_full && now.since(shard.swept) >= SWEEP_EVERY_US {
+            shard.swept = now;
+            shard.plans.retain(|_, held| held.until > now);
         }
-        if shard.len() >= MOST_PER_SHARD {
+        if shard.plans.len() >= MOST_PER_SHARD {
             return false;
         }
-        shard.insert(ticket.0, held);
+        shard.plans.insert(ticket.0, held);
         true
     }
 
-    pub(crate) fn get(&self, ticket: Ticket) -> Option<Held> {
-        self.shard(ticket).get(&ticket.0).cloned()
+    pub(crate) fn get(&self, ticket: Ticket, what: What) -> Option<Held> {
+        self.shard(ticket).plans.get(&ticket.0).filter(|held| held.what == what).cloned()
     }
 
     pub(crate) fn renew(&self, ticket: Ticket, until: Timestamp) {
-        if let Some(held) = self.shard(ticket).get_mut(&ticket.0) {
+        if let Some(held) = self.shard(ticket).plans.get_mut(&ticket.0) {
             held.until = until;
         }
     }
 
-    pub(crate) fn take(&self, ticket: Ticket) -> Option<Held> {
-        self.shard(ticket).remove(&ticket.0)
+    /// Takes what is held under a ticket, if it is of that kind.
+    pub(crate) fn take(&self, ticket: Ticket, what: What) -> Option<Held> {
+        let mut shard = self.shard(ticket);
+        shard.plans.get(&ticket.0).filter(|held| held.what == what)?;
+        shard.plans.remove(&ticket.0)
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.shards.iter().map(|shard| lock(shard).len()).sum()
+        self.shards.iter().map(|shard| lock(shard).plans.len()).sum()
     }
 
-    fn shard(&self, ticket: Ticket) -> MutexGuard<'_, HashMap<u128, Held>> {
+    fn shard(&self, ticket: Ticket) -> MutexGuard<'_, Shard> {
         lock(&self.shards[usize::from(ticket.0.to_le_bytes()[0]) % SHARDS])
     }
 }

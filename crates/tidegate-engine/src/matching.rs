@@ -93,9 +93,23 @@ impl<'v> Views<'v> {
     }
 }
 
-/// The number of an attribute; an address that Envoy names in its own way is the address.
+/// The number of an attribute; an address that Envoy names in its own way is the address, and headers have no case.
 pub(crate) fn attribute(domain: &Domain, name: &str) -> Option<AttributeId> {
-    domain.names.get(name).or_else(|| if name == "remote_address" { domain.names.get("ip") } else { None })
+    domain.names.get(name).or_else(|| match name {
+        "remote_address" => domain.names.get("ip"),
+        _ if is_header(name) => domain.names.get(&name.to_ascii_lowercase()),
+        _ => None,
+    })
+}
+
+fn is_header(name: &str) -> bool {
+    let begins = name.get(..7).is_some_and(|begins| begins.eq_ignore_ascii_case("header."));
+    begins && name.bytes().any(|byte| byte.is_ascii_uppercase())
+}
+
+/// A path without its query, so that no question mark leads around a rule; all else as it was said.
+fn meant<'v>(name: &str, value: &'v str) -> &'v str {
+    if name == "path" { value.split(['?', '#']).next().unwrap_or(value) } else { value }
 }
 
 /// All attributes, then all entries of descriptors; the first word counts.
@@ -111,7 +125,24 @@ fn tell_pairs<'v>(facts: &mut Facts<'v>, domain: &Domain, pairs: &[(&'v str, &'v
         if let Some(attribute) = attribute(domain, name)
             && facts.get(attribute).is_none()
         {
-            facts.set(attribute, value);
+            facts.set(attribute, meant(name, value));
+        }
+        if *name == "path" {
+            tell_query(facts, domain, value);
+        }
+    }
+}
+
+/// What rules ask of the query, from the path that came with it. Values are compared as they were sent.
+fn tell_query<'v>(facts: &mut Facts<'v>, domain: &Domain, path: &'v str) {
+    if domain.query.is_empty() {
+        return;
+    }
+    let query = path.split('#').next().and_then(|path| path.split_once('?')).map_or("", |(_, query)| query);
+    for (name, value) in query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, ""))) {
+        let asked = domain.query.iter().find(|(asked, _)| **asked == *name);
+        if let Some((_, attribute)) = asked.filter(|(_, attribute)| facts.get(*attribute).is_none()) {
+            facts.set(*attribute, value);
         }
     }
 }
@@ -123,7 +154,7 @@ fn contradicting(check: &Check<'_>, domain: &Domain, first: &Facts<'_>) -> Small
     }
     let differs = |(name, value): &(&str, &str)| {
         let known = attribute(domain, name).and_then(|attribute| first.get(attribute));
-        known.is_some_and(|known| known != *value)
+        known.is_some_and(|known| known != meant(name, value))
     };
     let descriptors = (0_u16..).zip(check.descriptors);
     descriptors

@@ -1,12 +1,12 @@
 //! What is counted of decisions: it takes them, gives nothing, never waits and never fails.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tidegate_rules::Domain;
 use tidegate_rules::rule::{Action, Rule};
+use tidegate_rules::{Domain, Snapshot};
 
 use crate::decision::{Deciding, Decision, Judged, Outcome, Tier};
 
@@ -76,6 +76,12 @@ impl RuleCounts {
         self.counts[came as usize].fetch_add(1, Relaxed);
     }
 
+    fn add_all(&self, other: &Self) {
+        for (own, other) in self.counts.iter().zip(&other.counts) {
+            own.fetch_add(other.load(Relaxed), Relaxed);
+        }
+    }
+
     /// How often that came of it.
     pub fn get(&self, came: Came) -> u64 {
         self.counts[came as usize].load(Relaxed)
@@ -90,8 +96,10 @@ impl RuleCounts {
 /// Everything that is counted.
 #[derive(Debug, Default)]
 pub struct Observed {
-    /// By domain and rule; kept when rules are reloaded, so that no count steps back.
+    /// By domain and rule, of the rules in force.
     rules: Mutex<CountsByName>,
+    /// What was counted of rules that are gone, together.
+    gone: RuleCounts,
     durations: [AtomicU64; DURATION_BUCKETS_NS.len() + 1],
     duration_sum_ns: AtomicU64,
     outcomes: [AtomicU64; 6],
@@ -113,6 +121,22 @@ impl Observed {
         domain.rules.iter().map(&mut counts).collect()
     }
 
+    /// Lets go of the counts of rules that are gone, and keeps their sum.
+    pub(crate) fn keep_only(&self, snapshot: &Snapshot) {
+        let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+        let names: HashSet<(&str, &str)> = snapshot
+            .domains()
+            .flat_map(|domain| domain.rules.iter().map(|rule| (&*domain.name, &*rule.name)))
+            .collect();
+        rules.retain(|(domain, rule), counts| {
+            let stays = names.contains(&(&**domain, &**rule));
+            if !stays {
+                self.gone.add_all(counts);
+            }
+            stays
+        });
+    }
+
     /// Takes note of a decision.
     pub(crate) fn decision(&self, decision: &Decision, rules: &[Arc<RuleCounts>], took: Duration) {
         self.took(took);
@@ -130,8 +154,9 @@ impl Observed {
             counts.add(if decision.outcome == Outcome::Deny { Came::Denied } else { Came::Bypassed });
         }
         for rule in &decision.shadow_alone {
+            let blocks = domain.rules.get(*rule as usize).is_some_and(|rule| rule.action == Action::Block);
             if let Some(counts) = rules.get(*rule as usize) {
-                counts.add(Came::ShadowDenied);
+                counts.add(if blocks { Came::ShadowDenied } else { Came::Bypassed });
             }
         }
         let mut index = 0;
@@ -175,7 +200,12 @@ impl Observed {
         self.not_kept.fetch_add(1, Relaxed);
     }
 
-    /// The counts of all rules that ever were, by domain and rule.
+    /// What was counted of rules that are gone, together.
+    pub fn gone(&self) -> &RuleCounts {
+        &self.gone
+    }
+
+    /// The counts of the rules in force, by domain and rule.
     pub fn rules(&self) -> Vec<(Box<str>, Box<str>, Arc<RuleCounts>)> {
         let rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
         rules

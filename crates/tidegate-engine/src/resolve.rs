@@ -4,6 +4,8 @@
 mod chosen;
 mod keys;
 
+pub(crate) use chosen::takes_its_group;
+
 use std::time::Duration;
 
 use smallvec::SmallVec;
@@ -17,10 +19,13 @@ use crate::decision::{LimitAt, Tier, Trouble};
 use crate::matching::Matches;
 
 use chosen::{Chosen, Source};
-use keys::Addresses;
+use keys::{Addresses, Counter};
 
 /// How long an idempotency key is remembered.
 const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The identity of a rule's gate, which no limit can have as its name.
+const GATE: &str = "!block";
 
 /// What a check is charged, and for what.
 #[derive(Debug, Default)]
@@ -105,11 +110,17 @@ impl<'a, 'v> Writer<'a, 'v> {
         };
         let Some(facts) = self.facts(chosen) else { return Ok(()) };
         let mut addresses = Addresses::new();
-        let counted = keys::counter(self.check, self.domain, rule, (chosen, facts, &mut addresses));
-        let Some(mut counter) = counted else { return Ok(()) };
+        let mut counter = Counter::default();
+        if let (Source::Tree { descriptor }, Some(tree)) = (chosen.source, rule.tree.as_deref()) {
+            let Some(asked) = self.check.descriptors.get(usize::from(descriptor)) else { return Ok(()) };
+            counter.count_entries(self.domain, asked.entries, &tree.shared);
+        } else if counter.count_by(self.domain, rule, (facts, &mut addresses)).is_none() {
+            return Ok(());
+        }
         let tier = rule.limits.tier_by.and_then(|attribute| facts.get(attribute));
         let (tier, limits) = tier_of(rule, tier);
-        let cost = self.cost(chosen, rule, facts);
+        let times = self.times(chosen);
+        let cost = times.saturating_mul(rule_cost(&rule.cost, facts));
         let mut charged = 0_u8;
         for (place, limit) in (0_u16..).zip(limits) {
             let at = LimitAt { rule: chosen.rule.unwrap_or(0), tier, limit: place };
@@ -123,7 +134,7 @@ impl<'a, 'v> Writer<'a, 'v> {
             Some(gate) if charged > 0 && chosen.enforced => {
                 let at = LimitAt { rule: chosen.rule.unwrap_or(0), tier, limit: 0 };
                 let pay = Pay::IfRefused { of: charged };
-                self.push(counter.of("block"), (gate, cost.min(1), pay), (chosen, at, true)).map(|_| ())
+                self.push(counter.of(GATE), (gate, times.min(1), pay), (chosen, at, true)).map(|_| ())
             }
             _ => Ok(()),
         }
@@ -134,11 +145,14 @@ impl<'a, 'v> Writer<'a, 'v> {
         let Source::Tree { descriptor } = chosen.source else { return Ok(()) };
         let Some(asked) = self.check.descriptors.get(usize::from(descriptor)) else { return Ok(()) };
         let Some(Override { amount, per }) = asked.limit else { return Ok(()) };
-        let limit = Limit::fixed_window(amount, Window::Aligned(per))
+        // None at all is one that is never enough.
+        let limit = Limit::fixed_window(amount.max(1), Window::Aligned(per))
             .map_err(|error| Malformed::Override(error.to_string()))?;
         let identity = format!("fixed_window/{}", tidegate_rules::notation::show(per));
-        let mut counter = keys::of_entries(self.domain, asked.entries, &[]);
+        let mut counter = Counter::default();
+        counter.count_entries(self.domain, asked.entries, &[]);
         let cost = asked.cost.unwrap_or(self.check.cost);
+        let cost = if amount == 0 { cost.saturating_mul(2) } else { cost };
         let at = LimitAt { rule: 0, tier: Tier::Override, limit: 0 };
         self.push(counter.of(&identity), (limit, cost, Pay::IfAdmitted), (chosen, at, false)).map(|_| ())
     }
@@ -170,11 +184,10 @@ impl<'a, 'v> Writer<'a, 'v> {
         self.matches.views.get(view).map(|view| &view.facts)
     }
 
-    /// The rule's cost as many times as the check asks for, or the descriptor that the rule is reported with.
-    fn cost(&self, chosen: &Chosen, rule: &Rule, facts: &Facts<'_>) -> u64 {
+    /// How many times its cost a rule is charged: as the check asks, or the descriptor that the rule is reported with.
+    fn times(&self, chosen: &Chosen) -> u64 {
         let descriptor = chosen.descriptor.and_then(|place| self.check.descriptors.get(usize::from(place)));
-        let times = descriptor.and_then(|one| one.cost).unwrap_or(self.check.cost);
-        times.saturating_mul(rule_cost(&rule.cost, facts))
+        descriptor.and_then(|one| one.cost).unwrap_or(self.check.cost)
     }
 
     fn idempotency(&mut self) -> Result<(), Malformed> {

@@ -9,7 +9,7 @@ use tidegate_rules::rule::{Action, Class, Mode, Rule};
 use tidegate_store::{Answer, StoreError};
 
 use crate::check::Malformed;
-use crate::decision::{Consistency, Deciding, Decision, Judged, Outcome, Trouble};
+use crate::decision::{Consistency, Deciding, Decision, Judged, Outcome, Tier, Trouble};
 use crate::resolve::{Part, Resolved};
 
 /// What the store said, if it was asked.
@@ -24,6 +24,12 @@ pub enum Word {
     Panicked,
     /// It was not asked.
     NotAsked,
+}
+
+impl From<Result<Answer, StoreError>> for Word {
+    fn from(said: Result<Answer, StoreError>) -> Self {
+        said.map_or_else(Self::Failed, Self::Answer)
+    }
 }
 
 /// Makes the decision of one that lets everything pass, under the rules of its domain.
@@ -53,9 +59,10 @@ fn alone(decision: &mut Decision, rule: u32) {
 
 /// Nobody could decide: by the strictest class that has a say.
 fn undecided(decision: &mut Decision, resolved: &Resolved, trouble: Trouble) {
-    let parts = resolved.parts.iter().filter(|part| part.enforced && !part.is_gate);
-    let rules = parts.filter_map(|part| decision.domain.as_ref()?.rules.get(part.at.rule as usize));
-    let class = rules.map(|rule| effective(rule, resolved)).max().unwrap_or_default();
+    let has_rule = |part: &&Part| part.enforced && !part.is_gate && part.at.tier != Tier::Override;
+    let class_of =
+        |part: &Part| Some(effective(decision.domain.as_ref()?.rules.get(part.at.rule as usize)?, part));
+    let class = resolved.parts.iter().filter(has_rule).filter_map(class_of).max().unwrap_or_default();
     by_class(decision, class, trouble);
 }
 
@@ -74,13 +81,9 @@ fn by_class(decision: &mut Decision, class: Class, trouble: Trouble) {
 }
 
 /// What a request costs is let pass for those who pay: requests of a tier that the rule names.
-fn effective(rule: &Rule, resolved: &Resolved) -> Class {
-    let paying = resolved.parts.iter().any(|part| matches!(part.at.tier, crate::decision::Tier::Named(_)));
-    if rule.class == Class::Cost && !paying && !rule.limits.tiers.is_empty() {
-        Class::Security
-    } else {
-        rule.class
-    }
+fn effective(rule: &Rule, part: &Part) -> Class {
+    let paying = matches!(part.at.tier, Tier::Named(_)) || rule.limits.tiers.is_empty();
+    if rule.class == Class::Cost && !paying { Class::Security } else { rule.class }
 }
 
 fn answered(decision: &mut Decision, resolved: &Resolved, answer: &Answer) {
@@ -159,7 +162,7 @@ fn allows(one: &Judged) -> bool {
 /// Quotas of a tree refuse together: only if every one of them is over.
 fn quota_over(rules: &[Rule], judged: &[Judged]) -> bool {
     let is_quota = |one: &&Judged| {
-        let rule = rules.get(one.at.rule as usize);
+        let rule = rules.get(one.at.rule as usize).filter(|rule| rule.mode == Mode::Enforce);
         rule.and_then(|rule| rule.tree.as_ref()).is_some_and(|tree| tree.quota)
     };
     let mut quotas = judged.iter().filter(is_quota).peekable();

@@ -67,6 +67,11 @@ impl Names {
         self.names.get(id.index()).map_or("", |name| name)
     }
 
+    /// All names with their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, AttributeId)> {
+        self.names.iter().filter_map(|name| Some((&**name, self.get(name)?)))
+    }
+
     /// How many names there are.
     pub fn len(&self) -> usize {
         self.names.len()

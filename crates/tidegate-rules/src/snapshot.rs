@@ -26,6 +26,8 @@ pub struct Domain {
     pub tenant: Option<AttributeId>,
     /// The attributes that its rules know.
     pub names: Names,
+    /// Those that are about the query, by the names that they have there.
+    pub query: Vec<(Box<str>, AttributeId)>,
     /// What follows from what.
     pub identities: Vec<Identity>,
     /// How addresses are counted.

@@ -3,7 +3,8 @@
 use smallvec::SmallVec;
 use tidegate_core::Timestamp;
 use tidegate_rules::Domain;
-use tidegate_rules::rule::{Mode, Rule};
+use tidegate_rules::condition::Facts;
+use tidegate_rules::rule::{Mode, Rank, Rule};
 
 use crate::check::{Check, Descriptor};
 use crate::matching::{self, Matches, View};
@@ -21,6 +22,8 @@ pub(super) struct Chosen {
     pub(super) counted: bool,
     /// Its word decides, and is not only reported.
     pub(super) decides: bool,
+    /// It takes its group: it is enforced, and has what it counts by.
+    pub(super) takes: bool,
 }
 
 /// Where a match comes from.
@@ -50,9 +53,10 @@ pub(super) fn choose(
             };
             let descriptor = descriptor_of(check, domain, rule, view);
             let decides = enforced && super::decides(rule);
+            let takes = enforced && takes_its_group(rule, &view.facts);
             let source = Source::View { view: place };
             let rule = Some(*number);
-            chosen.push(Chosen { rule, source, descriptor, enforced, counted, decides });
+            chosen.push(Chosen { rule, source, descriptor, enforced, counted, decides, takes });
         }
     }
     for one in &matches.tree {
@@ -60,7 +64,8 @@ pub(super) fn choose(
         let decides = rule.is_none_or(super::decides);
         let source = Source::Tree { descriptor: one.descriptor };
         let (rule, descriptor) = (one.rule, Some(one.descriptor));
-        chosen.push(Chosen { rule, source, descriptor, enforced: true, counted: true, decides });
+        let (enforced, counted, takes) = (true, true, false);
+        chosen.push(Chosen { rule, source, descriptor, enforced, counted, decides, takes });
     }
     first_of_groups(domain, &mut chosen);
     if !matches.tree.is_empty() {
@@ -103,17 +108,21 @@ fn descriptor_of(check: &Check<'_>, domain: &Domain, rule: &Rule, view: &View<'_
     check.descriptors.iter().position(names_it).map_or(Some(0), |place| u16::try_from(place).ok())
 }
 
-/// Of each group only the rule of the lowest rank stays.
+/// Whether a rule takes the place of others of its group, if the request is held to it: one in the shadow is judged beside
+/// them, and one that lacks what it counts by leaves the place to the next.
+pub(crate) fn takes_its_group(rule: &Rule, facts: &Facts<'_>) -> bool {
+    rule.mode == Mode::Enforce && rule.by.iter().all(|by| facts.get(by.attribute()).is_some())
+}
+
+/// Of those that take their group only the one of the lowest rank stays.
 fn first_of_groups(domain: &Domain, chosen: &mut SmallVec<[Chosen; 8]>) {
     if domain.groups == 0 {
         return;
     }
     let group = |one: &Chosen| one.rule.and_then(|rule| domain.rules[rule as usize].group);
-    let ranks: SmallVec<[_; 8]> = chosen.iter().filter_map(group).collect();
-    chosen.retain(|one| {
-        group(one)
-            .is_none_or(|own| !ranks.iter().any(|other| other.group == own.group && other.rank < own.rank))
-    });
+    let ranks: SmallVec<[_; 8]> = chosen.iter().filter(|one| one.takes).filter_map(group).collect();
+    let is_first = |own: Rank| !ranks.iter().any(|other| other.group == own.group && other.rank < own.rank);
+    chosen.retain(|one| !one.takes || group(one).is_none_or(is_first));
 }
 
 /// Limits of a tree whose names another one of this check replaces are as if they were not there.

@@ -6,6 +6,7 @@ fn a_domain_without_rules_lets_everything_pass() {
     assert_eq!(way.check(&[("user", "a")]).reason(), "ok");
     let decision = way.ask(&Check::new("elsewhere")).unwrap();
     assert_eq!((decision.outcome, decision.reason().as_str()), (Outcome::Allow, "no-such-domain"));
+    assert_ne!(decision.id, tidegate_core::Ticket::default(), "every decision has a name");
 }
 
 #[test]
@@ -97,6 +98,86 @@ fn of_a_group_only_the_first_applies() {
     assert_eq!(way.passing(&[("user", "a"), ("path", "/orders")]), 3, "the more specific");
     assert_eq!(way.passing(&[("user", "a"), ("path", "/x")]), 1);
     assert_eq!(way.passing(&[("user", "root"), ("path", "/orders")]), 20, "the higher priority");
+}
+
+#[test]
+fn a_rule_that_cannot_count_leaves_its_group_to_the_next() {
+    let way = Way::new(
+        "rules:
+  - { name: per-user, group: who, priority: 10, by: [user], limit: 5/min }
+  - { name: per-ip, group: who, by: [ip], limit: 2/min }",
+    );
+    assert_eq!(way.passing(&[("ip", "192.0.2.1")]), 2, "there is no user to count by");
+    assert_eq!(way.passing(&[("ip", "192.0.2.2"), ("user", "a")]), 5);
+}
+
+#[test]
+fn the_shadow_does_not_take_a_group_and_neither_does_what_only_counts() {
+    let way = Way::new(
+        "rules:
+  - { name: trial, group: one, priority: 10, mode: shadow, limit: 9/min }
+  - { name: counts, group: one, priority: 5, match: { kind: read }, count: { kind: write }, limit: 9/min }
+  - { name: real, group: one, limit: 2/min }",
+    );
+    assert_eq!(way.passing(&[("kind", "write")]), 2);
+    let decision = way.check(&[("kind", "write")]);
+    assert!(decision.limits().any(|view| view.policy() == "trial"), "it is judged beside the group");
+}
+
+#[test]
+fn a_query_does_not_lead_around_a_rule() {
+    let way = Way::new(
+        "rules:
+  - { name: login, match: { path: /login }, limit: 2/min }
+  - { name: debug, match: { query: { debug: '1' } }, limit: 1/min }",
+    );
+    assert!(way.allows(&[("path", "/login?x=1")]));
+    assert!(way.allows(&[("path", "/login#top")]));
+    assert!(!way.allows(&[("path", "/login")]));
+    assert!(way.allows(&[("path", "/x?a&debug=1")]));
+    assert_denied(&way.check(&[("path", "/y?debug=1&b=2#c")]), "debug", "global-rate");
+}
+
+#[test]
+fn headers_have_no_case() {
+    let way = Way::new("rules: [{ name: team, by: [header.X-Team], limit: 1/min }]");
+    assert!(way.allows(&[("header.X-Team", "a")]));
+    assert!(!way.allows(&[("Header.x-team", "a")]));
+}
+
+#[test]
+fn long_values_are_told_apart_and_never_too_long() {
+    let way = Way::new("rules: [{ name: a, by: [user, session], limit: 1/min }]");
+    let (one, other) = (format!("{}1", "x".repeat(8_000)), format!("{}2", "x".repeat(8_000)));
+    assert!(way.allows(&[("user", &one), ("session", &other)]));
+    assert!(way.allows(&[("user", &other), ("session", &one)]));
+    assert!(!way.allows(&[("user", &one), ("session", &other)]));
+}
+
+#[test]
+fn a_limit_called_block_is_not_the_gate() {
+    let way = Way::new("rules: [{ name: a, block_for: 1m, limits: [{ name: block, amount: 2, per: 1s }] }]");
+    assert_eq!(way.passing(&[]), 2);
+    assert_eq!(way.check(&[]).reason(), "blocked");
+}
+
+#[test]
+fn a_closed_gate_refuses_what_costs_nothing_too() {
+    let way =
+        Way::new("rules: [{ name: a, block_for: 1m, limit: 1/s, cost: { methods: { GET: 0, POST: 1 } } }]");
+    assert_eq!(way.passing(&[("method", "POST")]), 1);
+    assert!(!way.allows(&[("method", "GET")]));
+}
+
+#[test]
+fn more_limits_than_a_plan_holds_are_decided_by_class() {
+    let rule = |n: usize| format!("{{ name: r{n}, by: [user], match: {{ user: a }}, limit: 9/min }}");
+    let rules: Vec<String> = (0..70).map(rule).collect();
+    let way = Way::new(&format!("rules: [{}]", rules.join(", ")));
+    let decision = way.check(&[("user", "a")]);
+    assert_eq!((decision.outcome, decision.reason().as_str()), (Outcome::Allow, "undecided"));
+    let way = Way::new(&format!("defaults: {{ class: security }}\nrules: [{}]", rules.join(", ")));
+    assert_eq!(way.check(&[("user", "a")]).status(), 503);
 }
 
 #[test]

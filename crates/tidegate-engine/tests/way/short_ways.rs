@@ -23,6 +23,22 @@ fn slots_are_given_back_by_the_decisions_id() {
 }
 
 #[test]
+fn a_way_that_does_not_fit_leaves_a_hold_alone() {
+    let way = Way::new("rules: [{ name: exports, by: [user], limit: 1 concurrent }]");
+    let held = way.check(&[("user", "a")]);
+    assert_eq!(wait(way.engine.cancel(held.id, way.now)), Settled::Gone);
+    assert_eq!(wait(way.engine.commit(held.id, 1, way.now)), Settled::Gone);
+    assert_eq!(wait(way.engine.release(held.id, way.now)), Settled::Done);
+}
+
+#[test]
+fn ids_cannot_be_guessed() {
+    let way = Way::new("rules: [{ name: a, limit: 9/min }]");
+    let ids: Vec<u128> = (0..3).map(|_| way.check(&[]).id.0 >> 64).collect();
+    assert!(ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2]);
+}
+
+#[test]
 fn slots_that_only_the_shadow_refused_do_not_end_a_holder() {
     let way = Way::new(
         "rules: [{ name: real, limit: 9 concurrent }, { name: trial, mode: shadow, limit: 1 concurrent }]",

@@ -75,6 +75,14 @@ fn quotas_refuse_only_together() {
 }
 
 #[test]
+fn a_quota_in_the_shadow_never_refuses() {
+    let way = Way::new(
+        "descriptors: [{ key: q, quota_mode: true, shadow_mode: true, rate_limit: { unit: minute, requests_per_unit: 1 } }]",
+    );
+    assert!((0..5).all(|_| way.descriptors(&[&[("q", "x")]]).allowed()));
+}
+
+#[test]
 fn what_quotas_refuse_is_charged_nowhere() {
     let way = Way::new(&format!("{TREE}rules: [{{ name: all, limit: 9/min }}]"));
     let quotas: [Pairs<'_>; 2] = [&[("quota", "a")], &[("quota", "b")]];
@@ -94,7 +102,7 @@ fn a_descriptor_may_bring_its_limit() {
     let check = Check { descriptors: &descriptors, ..Check::new("api") };
     assert_eq!((0..9).take_while(|_| way.ask(&check).unwrap().allowed()).count(), 3);
     let nothing = [Descriptor { limit: Some(Override { amount: 0, ..limit }), ..descriptors[0] }];
-    assert!(matches!(way.ask(&Check { descriptors: &nothing, ..check }), Err(Malformed::Override(_))));
+    assert!(!way.ask(&Check { descriptors: &nothing, ..check }).unwrap().allowed(), "0 refuses everything");
 }
 
 #[test]

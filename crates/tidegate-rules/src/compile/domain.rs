@@ -89,7 +89,20 @@ fn finish(name: &str, builder: Builder<'_>, own: usize) -> Domain {
     let (rules, groups) = ranked(drafts);
     let matcher = Matcher::new(rules[..own].iter().map(rules::found_by).map(Arc::new).collect());
     let class = rules.iter().map(|rule| rule.class).max().unwrap_or_default();
-    Domain { name: name.into(), tenant, names, identities, prefixes, rules, matcher, tree, groups, class }
+    let query = query(&names);
+    Domain {
+        name: name.into(),
+        tenant,
+        names,
+        query,
+        identities,
+        prefixes,
+        rules,
+        matcher,
+        tree,
+        groups,
+        class,
+    }
 }
 
 /// Gives each rule of a group its rank: by priority, then by how specific it is, then in order.
@@ -115,4 +128,10 @@ fn ranked(drafts: Vec<Draft>) -> (Vec<Rule>, usize) {
         draft.rule
     });
     (rules.collect(), names.len())
+}
+
+/// The attributes `query.X`, each as X.
+fn query(names: &Names) -> Vec<(Box<str>, AttributeId)> {
+    let all = names.iter().filter_map(|(name, id)| Some((name.strip_prefix("query.")?.into(), id)));
+    all.collect()
 }

@@ -16,8 +16,8 @@ use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Channel, Server};
 
 use super::*;
-use crate::door::{DoorSettings, Undecided};
 use crate::door::tests::{Faulty, door, door_to, wait};
+use crate::door::{DoorSettings, Undecided};
 
 const RULES: &str = "
 domain: mesh
