@@ -1,11 +1,13 @@
 //! Tidegate beside its peers: time, memory, allocations, instructions and cache misses, in one run.
 //!
 //! The parent prints tables on standard output and its progress on standard error. Every engine runs in a child process,
-//! which is this same program with the words `serve ENGINE KIND LIMITS`, and does what the parent writes to it. Matching has no
-//! peers and runs in the parent; only its instructions are counted in a child, with the words `match CASE REPEATS`.
+//! which is this same program with the words `serve ENGINE KIND LIMITS`, and does what the parent writes to it. Matching and
+//! checking run in the parent; only their instructions are counted in a child, with the words `match CASE REPEATS` and
+//! `check CASE REPEATS`.
 
 mod allocations;
 mod callgrind;
+mod checking;
 mod child;
 mod engines;
 mod keys;
@@ -33,14 +35,14 @@ Usage: tidegate-bench [OPTIONS]
 
 Options:
   --quick          a smoke run: 3 short rounds, few keys, no valgrind
-  --only PARTS     only these, separated by commas: probe, time, memory, allocations, callgrind, match
+  --only PARTS     only these, separated by commas: probe, time, memory, allocations, callgrind, match, check
   --rounds N       rounds per case (default 15, at least 1)
   --keys N,N,..    numbers of keys to time; 1 is one hot key (default 1,100000,10000000)
   --help           this text
 ";
 
 /// The parts of a report, in the order in which they are printed.
-const PARTS: [&str; 6] = ["probe", "time", "memory", "allocations", "callgrind", "match"];
+const PARTS: [&str; 7] = ["probe", "time", "memory", "allocations", "callgrind", "match", "check"];
 
 /// What was typed, completed by what the mode implies.
 struct Options {
@@ -55,6 +57,7 @@ enum Action {
     Help,
     Serve(Spec),
     Match(matching::Case, u32),
+    Check(checking::Case, u32),
     Report(Options),
 }
 
@@ -79,6 +82,7 @@ fn act(action: Action) -> Result<()> {
             matching::serve(case, repeats);
             Ok(())
         }
+        Action::Check(case, repeats) => checking::serve(case, repeats),
         Action::Report(options) => report_all(&options),
     }
 }
@@ -92,7 +96,8 @@ fn report_all(options: &Options) -> Result<()> {
             "memory" => memory::report(&options.memory_keys)?,
             "allocations" => memory::report_allocations(options.allocation_ops)?,
             "callgrind" => callgrind::report()?,
-            _ => matching::report(&options.matching)?,
+            "match" => matching::report(&options.matching)?,
+            _ => checking::report(&options.matching)?,
         }
     }
     Ok(())
@@ -133,6 +138,10 @@ fn parse(mut arguments: Parser) -> Result<Action> {
             Arg::Value(word) if word == "match" => {
                 let case = arguments.value()?.string()?.parse()?;
                 return Ok(Action::Match(case, arguments.value()?.parse()?));
+            }
+            Arg::Value(word) if word == "check" => {
+                let case = arguments.value()?.string()?.parse()?;
+                return Ok(Action::Check(case, arguments.value()?.parse()?));
             }
             other => bail!("{}\nhint: --help lists the options", other.unexpected()),
         }

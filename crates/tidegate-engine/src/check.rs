@@ -147,10 +147,11 @@ impl std::fmt::Debug for Descriptor<'_> {
 }
 
 fn pairs(pairs: &[(&str, &str)]) -> Result<(), Malformed> {
-    pairs.iter().try_for_each(|(name, value)| {
-        short("name", name, MAX_NAME_BYTES)?;
-        short("value", value, MAX_VALUE_BYTES)
-    })
+    let is_long =
+        |(name, value): &&(&str, &str)| name.len() > MAX_NAME_BYTES || value.len() > MAX_VALUE_BYTES;
+    let Some((name, value)) = pairs.iter().find(is_long) else { return Ok(()) };
+    short("name", name, MAX_NAME_BYTES)?;
+    short("value", value, MAX_VALUE_BYTES)
 }
 
 fn short(what: &'static str, text: &str, most: usize) -> Result<(), Malformed> {

@@ -15,7 +15,8 @@ pub(crate) fn contain<T>(station: impl FnOnce() -> T) -> Result<T, Panicked> {
     catch_unwind(AssertUnwindSafe(station)).map_err(|_| Panicked)
 }
 
-/// Awaits a station. After a panic it is never polled again.
+/// Awaits a station. After a panic it is never polled again. What panics while the future is made is not contained: make it
+/// in an `async` block.
 pub(crate) fn contained<F: Future>(future: F) -> Contained<F> {
     Contained { future }
 }

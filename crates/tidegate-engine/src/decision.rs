@@ -149,6 +149,24 @@ pub struct RuleRef<'d> {
 }
 
 impl Decision {
+    /// Lets everything pass: the beginning of every decision.
+    pub(crate) fn free(at: Timestamp) -> Self {
+        Self {
+            outcome: Outcome::Allow,
+            id: Ticket::default(),
+            at,
+            state: Consistency::Exact,
+            version: 0,
+            delay_us: 0,
+            replayed: false,
+            holds: false,
+            domain: None,
+            judged: SmallVec::new(),
+            deciding: None,
+            shadow_alone: SmallVec::new(),
+        }
+    }
+
     /// Whether the request may go on, now or after a while.
     pub fn allowed(&self) -> bool {
         !matches!(self.outcome, Outcome::Deny | Outcome::Challenge | Outcome::Shed)

@@ -2,22 +2,25 @@
 
 use std::future::Future;
 use std::hash::{BuildHasher as _, RandomState};
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Instant;
 
-use arc_swap::{ArcSwap, Guard};
+use arc_swap::ArcSwap;
 use tidegate_core::{Plan, Ticket, Timestamp};
-use tidegate_rules::{Domain, Snapshot};
+use tidegate_rules::Snapshot;
 use tidegate_store::{Answer, Hold, Settlement, Store, StoreError};
 
 use crate::check::{Check, Malformed};
 use crate::contain::{Panicked, contain, contained};
 use crate::decision::{Decision, Outcome, Trouble};
 use crate::held::{Held, HeldPlans};
-use crate::observe::{Observed, SnapshotCounts};
+use crate::loaded::Loaded;
+use crate::matching::Matches;
+use crate::observe::Observed;
 use crate::resolve::Resolved;
 use crate::settle::Word;
+use crate::way::Way;
 use crate::{matching, resolve, settle};
 
 /// Decides checks by the rules that are installed.
@@ -30,13 +33,6 @@ pub struct Engine<S> {
     /// Tells the tickets of this process from those of all others.
     boot: u64,
     tickets: AtomicU64,
-}
-
-/// The rules in force, and where their decisions are counted.
-#[derive(Debug, Default)]
-struct Loaded {
-    snapshot: Arc<Snapshot>,
-    counts: SnapshotCounts,
 }
 
 /// What came of giving something back.
@@ -65,8 +61,7 @@ impl<S: Store> Engine<S> {
 
     /// Puts rules in force. Every check sees the old ones or the new ones, whole.
     pub fn install(&self, snapshot: Snapshot) {
-        let counts = self.observed.counts_of(&snapshot);
-        self.loaded.store(Arc::new(Loaded { snapshot: Arc::new(snapshot), counts }));
+        self.loaded.store(Arc::new(Loaded::new(snapshot, &self.observed)));
     }
 
     /// The rules in force.
@@ -91,20 +86,23 @@ impl<S: Store> Engine<S> {
 
     /// May this request pass?
     pub async fn check(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
-        let way = self.enter(check)?;
-        let resolved = self.resolve(&way, check, now)?;
-        let word = ask(&resolved, |plan| self.store.decide(plan, now)).await;
-        let decision = self.settle(&way, &resolved, &word, now)?;
-        self.keep(&decision, check, (&resolved, &word), now).await;
-        Ok(self.observe(&way, decision))
+        let mut way = Way::new(self.loaded.load(), now);
+        self.enter(&mut way, check)?;
+        self.resolve(&mut way, check)?;
+        way.word = ask(&way.resolved.plan, |plan| self.store.decide(plan, now)).await;
+        self.settle(&mut way)?;
+        self.keep(&way, check).await;
+        Ok(self.observe(way))
     }
 
     /// Would it pass? Nothing is charged.
     pub async fn peek(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
-        let way = self.enter(check)?;
-        let resolved = self.resolve(&way, check, now)?;
-        let word = ask(&resolved, |plan| self.store.read(plan, now)).await;
-        Ok(Decision { holds: false, ..self.settle(&way, &resolved, &word, now)? })
+        let mut way = Way::new(self.loaded.load(), now);
+        self.enter(&mut way, check)?;
+        self.resolve(&mut way, check)?;
+        way.word = ask(&way.resolved.plan, |plan| self.store.read(plan, now)).await;
+        self.settle(&mut way)?;
+        Ok(Decision { holds: false, ..way.decision })
     }
 
     /// May it pass, at a cost that is settled later under the decision's id?
@@ -114,22 +112,24 @@ impl<S: Store> Engine<S> {
         hold: Hold,
         now: Timestamp,
     ) -> Result<Decision, Malformed> {
-        let way = self.enter(check)?;
-        let resolved = self.resolve(&way, check, now)?;
-        let word = ask(&resolved, |plan| self.store.reserve(plan, hold, now)).await;
-        let decision = self.settle(&way, &resolved, &word, now)?;
-        if decision.allowed() && !resolved.plan.is_empty() {
-            let held = Held { plan: resolved.plan, times: check.cost, until: now.plus_us(hold.term_us) };
-            self.remember(decision.id, held, now);
+        let mut way = Way::new(self.loaded.load(), now);
+        self.enter(&mut way, check)?;
+        self.resolve(&mut way, check)?;
+        way.word = ask(&way.resolved.plan, |plan| self.store.reserve(plan, hold, now)).await;
+        self.settle(&mut way)?;
+        if way.decision.allowed() && !way.resolved.plan.is_empty() {
+            let plan = mem::take(&mut way.resolved.plan);
+            let held = Held { plan, times: check.cost, until: now.plus_us(hold.term_us) };
+            self.remember(way.decision.id, held, now);
         }
-        Ok(self.observe(&way, decision))
+        Ok(self.observe(way))
     }
 
     /// Settles a reservation at what it really cost, as many times the cost of one request.
     pub async fn commit(&self, id: Ticket, cost: u64, now: Timestamp) -> Settled {
         let Some(held) = self.held.take(id) else { return Settled::Gone };
         let costs = held.costs(cost);
-        settled(contained(self.store.commit(id, &costs, now)).await)
+        settled(contained(async { self.store.commit(id, &costs, now).await }).await)
     }
 
     /// Settles a reservation at nothing.
@@ -137,13 +137,13 @@ impl<S: Store> Engine<S> {
         if self.held.take(id).is_none() {
             return Settled::Gone;
         }
-        settled(contained(self.store.cancel(id, now)).await)
+        settled(contained(async { self.store.cancel(id, now).await }).await)
     }
 
     /// Gives back the slots that a decision holds.
     pub async fn release(&self, id: Ticket, now: Timestamp) -> Settled {
         let Some(held) = self.held.take(id) else { return Settled::Gone };
-        match contained(self.store.release(&held.plan, now)).await {
+        match contained(async { self.store.release(&held.plan, now).await }).await {
             Ok(Ok(0)) => Settled::Gone,
             Ok(Ok(_)) => Settled::Done,
             Ok(Err(error)) => Settled::Failed(error.to_string()),
@@ -169,14 +169,16 @@ impl<S: Store> Engine<S> {
         charged_at: Timestamp,
         now: Timestamp,
     ) -> Result<Decision, Malformed> {
-        let way = self.enter(check)?;
-        let resolved = self.resolve(&way, check, now)?;
-        let word = ask(&resolved, |plan| async move {
+        let mut way = Way::new(self.loaded.load(), now);
+        self.enter(&mut way, check)?;
+        self.resolve(&mut way, check)?;
+        way.word = ask(&way.resolved.plan, |plan| async move {
             self.store.refund(plan, charged_at, now).await?;
             self.store.read(plan, now).await
-        });
-        let word = word.await;
-        Ok(Decision { outcome: Outcome::Allow, holds: false, ..self.settle(&way, &resolved, &word, now)? })
+        })
+        .await;
+        self.settle(&mut way)?;
+        Ok(Decision { outcome: Outcome::Allow, holds: false, ..way.decision })
     }
 
     /// Forgets the counters that such a check is charged to; how many there were.
@@ -185,77 +187,71 @@ impl<S: Store> Engine<S> {
         check: &Check<'_>,
         now: Timestamp,
     ) -> Result<Result<usize, StoreError>, Malformed> {
-        let way = self.enter(check)?;
-        let resolved = self.resolve(&way, check, now)?;
-        Ok(self.store.reset(&resolved.plan, now).await)
+        let mut way = Way::new(self.loaded.load(), now);
+        self.enter(&mut way, check)?;
+        self.resolve(&mut way, check)?;
+        Ok(self.store.reset(&way.resolved.plan, now).await)
     }
 
     /// A decision for a check that there is no time for: by the strictest class of its domain.
     pub fn overloaded(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
-        let way = self.enter(check)?;
-        let resolved = Resolved { trouble: Some(Trouble::Overload), ..Resolved::default() };
-        let decision = self.settle(&way, &resolved, &Word::NotAsked, now)?;
-        Ok(self.observe(&way, decision))
+        let mut way = Way::new(self.loaded.load(), now);
+        self.enter(&mut way, check)?;
+        way.resolved.trouble = Some(Trouble::Overload);
+        self.settle(&mut way)?;
+        Ok(self.observe(way))
     }
 
-    fn enter(&self, check: &Check<'_>) -> Result<Way, Malformed> {
+    fn enter(&self, way: &mut Way, check: &Check<'_>) -> Result<(), Malformed> {
         check.validate().inspect_err(|_| self.observed.malformed())?;
-        let loaded = self.loaded.load();
-        let domain = loaded.snapshot.domain(check.domain).map(Arc::clone);
-        Ok(Way { loaded, domain, started: Instant::now() })
+        way.enter(check.domain);
+        Ok(())
     }
 
     /// Match and resolve.
-    fn resolve(&self, way: &Way, check: &Check<'_>, now: Timestamp) -> Result<Resolved, Malformed> {
-        let Some(domain) = way.domain.as_deref() else { return Ok(Resolved::default()) };
+    fn resolve(&self, way: &mut Way, check: &Check<'_>) -> Result<(), Malformed> {
+        let Way { resolved, decision: Decision { domain: Some(domain), .. }, now, .. } = way else {
+            return Ok(());
+        };
+        resolved.plan.set_ticket(self.ticket());
         let stations = contain(|| {
-            let matches = matching::find(check, domain)?;
-            resolve::plan(check, domain, &matches, (now, self.ticket()))
+            let mut matches = Matches::default();
+            matching::find_into(check, domain, &mut matches)?;
+            resolve::plan_into(check, domain, &matches, (*now, resolved))
         });
-        match stations {
-            Ok(resolved) => resolved.inspect_err(|_| self.observed.malformed()),
-            Err(Panicked) => Ok(Resolved { trouble: Some(Trouble::Panic), ..Resolved::default() }),
-        }
+        let made = stations.unwrap_or_else(|Panicked| {
+            *resolved = Resolved { trouble: Some(Trouble::Panic), ..Resolved::default() };
+            Ok(())
+        });
+        made.inspect_err(|_| self.observed.malformed())
     }
 
-    fn settle(
-        &self,
-        way: &Way,
-        resolved: &Resolved,
-        word: &Word,
-        now: Timestamp,
-    ) -> Result<Decision, Malformed> {
+    fn settle(&self, way: &mut Way) -> Result<(), Malformed> {
+        let Way { resolved, word, decision, .. } = way;
         if resolved.trouble == Some(Trouble::Panic) || matches!(word, Word::Panicked) {
             self.observed.panicked();
         }
-        let settled = contain(|| settle::settle(way.domain.clone(), resolved, word, now));
-        let mut decision = settled.unwrap_or_else(|Panicked| {
+        contain(|| settle::settle(decision, resolved, word)).unwrap_or_else(|Panicked| {
             self.observed.panicked();
-            Ok(settle::broken(way.domain.clone(), Trouble::Panic, now))
-        })?;
-        decision.version = way.loaded.snapshot.version();
-        Ok(decision)
+            way.begin_again();
+            settle::broken(&mut way.decision, Trouble::Panic);
+            Ok(())
+        })
     }
 
     /// Remembers what an admitted check holds, until it is given back or ends; and gives back at once what was paid by one
     /// that is refused all the same, because all of its quotas are over.
-    async fn keep(
-        &self,
-        decision: &Decision,
-        check: &Check<'_>,
-        (resolved, word): (&Resolved, &Word),
-        now: Timestamp,
-    ) {
-        let Word::Answer(answer) = word else { return };
+    async fn keep(&self, way: &Way, check: &Check<'_>) {
+        let Way { resolved, word: Word::Answer(answer), decision, now, .. } = way else { return };
         if decision.holds && !decision.replayed {
             let plan = paid(&resolved.plan, answer);
             let terms = plan.charges().filter_map(|charge| charge.limit.term_us());
             let until = now.plus_us(terms.max().unwrap_or(0));
-            self.remember(decision.id, Held { plan, times: check.cost, until }, now);
+            self.remember(decision.id, Held { plan, times: check.cost, until }, *now);
         } else if answer.allowed() && !decision.allowed() {
             let plan = paid(&resolved.plan, answer);
-            let given_back = contained(self.store.refund(&plan, now, now)).await;
-            drop((given_back, contained(self.store.release(&plan, now)).await));
+            let given_back = contained(async { self.store.refund(&plan, *now, *now).await }).await;
+            drop((given_back, contained(async { self.store.release(&plan, *now).await }).await));
         }
     }
 
@@ -265,9 +261,9 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    fn observe(&self, way: &Way, decision: Decision) -> Decision {
-        self.observed.decision(&decision, &way.loaded.counts, way.started.elapsed());
-        decision
+    fn observe(&self, way: Way) -> Decision {
+        self.observed.decision(&way.decision, way.counts(), way.started.elapsed());
+        way.decision
     }
 
     fn ticket(&self) -> Ticket {
@@ -275,22 +271,15 @@ impl<S: Store> Engine<S> {
     }
 }
 
-/// What a check takes along: the rules that it sees from start to end.
-struct Way {
-    loaded: Guard<Arc<Loaded>>,
-    domain: Option<Arc<Domain>>,
-    started: Instant,
-}
-
 /// Asks the store, unless there is nothing to ask.
-async fn ask<'p, F>(resolved: &'p Resolved, question: impl FnOnce(&'p Plan) -> F) -> Word
+async fn ask<'p, F>(plan: &'p Plan, question: impl FnOnce(&'p Plan) -> F) -> Word
 where
     F: Future<Output = Result<Answer, StoreError>>,
 {
-    if resolved.plan.is_empty() {
+    if plan.is_empty() {
         return Word::NotAsked;
     }
-    match contained(question(&resolved.plan)).await {
+    match contained(async { question(plan).await }).await {
         Ok(Ok(answer)) => Word::Answer(answer),
         Ok(Err(error)) => Word::Failed(error),
         Err(Panicked) => Word::Panicked,

@@ -84,7 +84,7 @@ pub fn explain(check: &Check<'_>, snapshot: &Snapshot, now: Timestamp) -> Result
     let matches = matching::find(check, domain)?;
     let resolved = resolve::plan(check, domain, &matches, (now, tidegate_core::Ticket::default()))?;
     let way = Way { check, domain, matches: &matches, resolved: &resolved, now };
-    let facts = &matches.views[0].facts;
+    let facts = &matches.views.first.facts;
     Ok(Explanation {
         known_domain: true,
         tenant: domain.tenant.and_then(|tenant| facts.get(tenant)).map(str::to_owned),
@@ -158,7 +158,7 @@ impl Way<'_, '_> {
     }
 
     fn counter(&self, rule: &Rule, descriptor: Option<u16>) -> String {
-        let facts = &self.matches.views[0].facts;
+        let facts = &self.matches.views.first.facts;
         if rule.tree.is_some() {
             let entries = descriptor.and_then(|place| self.check.descriptors.get(usize::from(place)));
             let entries = entries.map(|descriptor| descriptor.entries).unwrap_or_default();
@@ -193,7 +193,7 @@ impl Way<'_, '_> {
 
     /// Why a rule does not apply; `None` if it does, without charging anything.
     fn why(&self, number: u32, rule: &Rule) -> Option<String> {
-        let facts = &self.matches.views[0].facts;
+        let facts = &self.matches.views.first.facts;
         if rule.tree.is_some() {
             let found = self.matches.tree.iter().any(|one| one.rule == Some(number));
             return (!found).then(|| "no descriptor of the request leads here".to_owned());
@@ -218,7 +218,7 @@ impl Way<'_, '_> {
             return Some(format!("the request has no `{name}` to count by"));
         }
         let group = rule.group?;
-        let first = self.matches.views[0].rules.iter().map(|number| &self.domain.rules[*number as usize]);
+        let first = self.matches.views.first.rules.iter().map(|number| &self.domain.rules[*number as usize]);
         let first = first
             .filter(|other| other.group.is_some_and(|own| own.group == group.group && own.rank < group.rank))
             .min_by_key(|other| other.rank);

@@ -37,6 +37,8 @@ pub mod observe;
 pub mod explain;
 mod contain;
 mod held;
+mod loaded;
+mod way;
 mod engine;
 
 pub use check::{Check, Descriptor, Malformed, Override};

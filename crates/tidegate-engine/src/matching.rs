@@ -7,17 +7,25 @@ use tidegate_rules::name::AttributeId;
 
 use crate::check::{Check, Malformed};
 
-/// What a check matches.
-#[derive(Debug)]
+/// What a check matches. It is large, and filled where it stands.
+#[derive(Debug, Default)]
 pub struct Matches<'v> {
     /// What is known of the request; more than one view if its descriptors disagree.
-    pub views: SmallVec<[View<'v>; 1]>,
+    pub views: Views<'v>,
     /// The rules of the tree, for each descriptor that has one.
     pub tree: SmallVec<[TreeMatch; 4]>,
 }
 
+/// One view or more.
+#[derive(Debug, Default)]
+pub struct Views<'v> {
+    /// The view in which every word that was said first counts.
+    pub(crate) first: View<'v>,
+    others: Vec<View<'v>>,
+}
+
 /// The facts of a request, and the rules of ours that they match.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct View<'v> {
     /// The facts.
     pub facts: Facts<'v>,
@@ -38,13 +46,51 @@ pub struct TreeMatch {
 
 /// Finds what a check matches in a domain.
 pub fn find<'v>(check: &Check<'v>, domain: &'v Domain) -> Result<Matches<'v>, Malformed> {
-    let mut views = SmallVec::new();
-    let first = facts(check, domain, None);
-    for descriptor in contradicting(check, domain, &first) {
-        views.push(view(facts(check, domain, Some(descriptor)), Some(descriptor), domain)?);
+    let mut matches = Matches::default();
+    find_into(check, domain, &mut matches)?;
+    Ok(matches)
+}
+
+/// The same into matches that are empty yet.
+pub(crate) fn find_into<'v>(
+    check: &Check<'v>,
+    domain: &'v Domain,
+    matches: &mut Matches<'v>,
+) -> Result<(), Malformed> {
+    let Matches { views: Views { first, others }, tree } = matches;
+    tell(&mut first.facts, check, domain);
+    for descriptor in contradicting(check, domain, &first.facts) {
+        let mut other = View { descriptor: Some(descriptor), ..View::default() };
+        tell_pairs(&mut other.facts, domain, check.descriptors[usize::from(descriptor)].entries);
+        tell(&mut other.facts, check, domain);
+        look_up(&mut other, domain)?;
+        others.push(other);
     }
-    views.insert(0, view(first, None, domain)?);
-    Ok(Matches { views, tree: tree(check, domain) })
+    look_up(first, domain)?;
+    find_in_tree(check, domain, tree);
+    Ok(())
+}
+
+impl<'v> Views<'v> {
+    /// The first, as of a slice; there always is one.
+    pub fn first(&self) -> Option<&View<'v>> {
+        Some(&self.first)
+    }
+
+    /// The one at that place.
+    pub fn get(&self, place: usize) -> Option<&View<'v>> {
+        if place == 0 { Some(&self.first) } else { self.others.get(place - 1) }
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &View<'v>> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// Whether descriptors disagree.
+    pub(crate) fn are_several(&self) -> bool {
+        !self.others.is_empty()
+    }
 }
 
 /// The number of an attribute; an address that Envoy names in its own way is the address.
@@ -52,24 +98,22 @@ pub(crate) fn attribute(domain: &Domain, name: &str) -> Option<AttributeId> {
     domain.names.get(name).or_else(|| if name == "remote_address" { domain.names.get("ip") } else { None })
 }
 
-/// All attributes, then all entries of descriptors; the first word counts, except that one descriptor may go first.
-fn facts<'v>(check: &Check<'v>, domain: &Domain, preferred: Option<u16>) -> Facts<'v> {
-    let mut facts = Facts::new();
-    let preferred = preferred.and_then(|descriptor| check.descriptors.get(usize::from(descriptor)));
-    let entries = check.descriptors.iter().flat_map(|descriptor| descriptor.entries);
-    let all = preferred
-        .into_iter()
-        .flat_map(|descriptor| descriptor.entries)
-        .chain(check.attributes)
-        .chain(entries);
-    for (name, value) in all {
+/// All attributes, then all entries of descriptors; the first word counts.
+fn tell<'v>(facts: &mut Facts<'v>, check: &Check<'v>, domain: &Domain) {
+    tell_pairs(facts, domain, check.attributes);
+    for descriptor in check.descriptors {
+        tell_pairs(facts, domain, descriptor.entries);
+    }
+}
+
+fn tell_pairs<'v>(facts: &mut Facts<'v>, domain: &Domain, pairs: &[(&'v str, &'v str)]) {
+    for (name, value) in pairs {
         if let Some(attribute) = attribute(domain, name)
             && facts.get(attribute).is_none()
         {
             facts.set(attribute, value);
         }
     }
-    facts
 }
 
 /// The descriptors with an entry that says something else than the first word on it.
@@ -88,15 +132,10 @@ fn contradicting(check: &Check<'_>, domain: &Domain, first: &Facts<'_>) -> Small
         .collect()
 }
 
-fn view<'v>(
-    mut facts: Facts<'v>,
-    descriptor: Option<u16>,
-    domain: &'v Domain,
-) -> Result<View<'v>, Malformed> {
-    derive(&mut facts, domain)?;
-    let mut rules = SmallVec::new();
-    domain.matcher.matches(&facts, &mut rules);
-    Ok(View { facts, rules, descriptor })
+fn look_up<'v>(view: &mut View<'v>, domain: &'v Domain) -> Result<(), Malformed> {
+    derive(&mut view.facts, domain)?;
+    domain.matcher.matches(&view.facts, &mut view.rules);
+    Ok(())
 }
 
 /// Adds what follows from what is known. What the caller claims must not contradict it.
@@ -119,15 +158,12 @@ fn derive<'v>(facts: &mut Facts<'v>, domain: &'v Domain) -> Result<(), Malformed
 }
 
 /// A limit that came with a descriptor goes before the tree.
-fn tree(check: &Check<'_>, domain: &Domain) -> SmallVec<[TreeMatch; 4]> {
-    let mut found = SmallVec::new();
+fn find_in_tree(check: &Check<'_>, domain: &Domain, found: &mut SmallVec<[TreeMatch; 4]>) {
     for (place, descriptor) in (0_u16..).zip(check.descriptors) {
-        let rule = domain.tree.find(descriptor.entries.iter().copied());
         if descriptor.limit.is_some() {
             found.push(TreeMatch { descriptor: place, rule: None });
-        } else if rule.is_some() {
-            found.push(TreeMatch { descriptor: place, rule });
+        } else if let Some(rule) = domain.tree.find(descriptor.entries.iter().copied()) {
+            found.push(TreeMatch { descriptor: place, rule: Some(rule) });
         }
     }
-    found
 }

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tidegate_rules::Snapshot;
+use tidegate_rules::Domain;
+use tidegate_rules::rule::{Action, Rule};
 
-use crate::decision::{Deciding, Decision, Outcome};
+use crate::decision::{Deciding, Decision, Judged, Outcome, Tier};
 
 /// The upper ends of the buckets of durations, in nanoseconds.
 pub const DURATION_BUCKETS_NS: [u64; 16] = [
@@ -103,23 +104,17 @@ pub struct Observed {
 
 type CountsByName = HashMap<(Box<str>, Box<str>), Arc<RuleCounts>>;
 
-/// The counts of a snapshot's rules, by domain name and rule number.
-pub(crate) type SnapshotCounts = HashMap<Box<str>, Vec<Arc<RuleCounts>>>;
-
 impl Observed {
-    /// The counts of a snapshot's rules, new or from before.
-    pub(crate) fn counts_of(&self, snapshot: &Snapshot) -> SnapshotCounts {
+    /// The counts of a domain's rules by their numbers, new or from before.
+    pub(crate) fn counts_of(&self, domain: &Domain) -> Vec<Arc<RuleCounts>> {
         let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
         let mut counts =
-            |domain: &str, rule: &str| Arc::clone(rules.entry((domain.into(), rule.into())).or_default());
-        let mut of_domain = |domain: &Arc<tidegate_rules::Domain>| {
-            domain.rules.iter().map(|rule| counts(&domain.name, &rule.name)).collect()
-        };
-        snapshot.domains().map(|domain| (domain.name.clone(), of_domain(domain))).collect()
+            |rule: &Rule| Arc::clone(rules.entry((domain.name.clone(), rule.name.clone())).or_default());
+        domain.rules.iter().map(&mut counts).collect()
     }
 
     /// Takes note of a decision.
-    pub(crate) fn decision(&self, decision: &Decision, counts: &SnapshotCounts, took: Duration) {
+    pub(crate) fn decision(&self, decision: &Decision, rules: &[Arc<RuleCounts>], took: Duration) {
         self.took(took);
         self.outcomes[decision.outcome as usize].fetch_add(1, Relaxed);
         if matches!(decision.deciding, Some(Deciding::Nobody(_))) {
@@ -129,7 +124,6 @@ impl Observed {
             self.unknown_domains.fetch_add(1, Relaxed);
             return;
         };
-        let Some(rules) = counts.get(&domain.name) else { return };
         if let Some(Deciding::Rule(rule)) = decision.deciding
             && let Some(counts) = rules.get(rule as usize)
         {
@@ -143,13 +137,13 @@ impl Observed {
         let mut index = 0;
         while let Some(first) = decision.judged.get(index) {
             // Several limits of one rule stand together: the rule counts once.
-            let same = |one: &crate::decision::Judged| {
+            let same = |one: &Judged| {
                 one.at.rule == first.at.rule
                     && one.descriptor == first.descriptor
                     && one.at.tier == first.at.tier
             };
             let end = index + decision.judged[index..].iter().take_while(|one| same(one)).count();
-            if first.at.tier != crate::decision::Tier::Override
+            if first.at.tier != Tier::Override
                 && let Some(counts) = rules.get(first.at.rule as usize)
             {
                 counts.add(came(
@@ -231,12 +225,7 @@ impl Observed {
     }
 }
 
-fn came(
-    decision: &Decision,
-    limits: &[crate::decision::Judged],
-    rule: Option<&tidegate_rules::rule::Rule>,
-) -> Came {
-    use tidegate_rules::rule::Action;
+fn came(decision: &Decision, limits: &[Judged], rule: Option<&Rule>) -> Came {
     let refuses = limits.iter().any(|one| !one.verdict.allowed() || one.blocked_us > 0);
     let enforced = limits.iter().any(|one| one.enforced);
     match (refuses, enforced) {

@@ -17,7 +17,7 @@ use crate::decision::{LimitAt, Tier, Trouble};
 use crate::matching::Matches;
 
 use chosen::{Chosen, Source};
-use keys::Counter;
+use keys::Addresses;
 
 /// How long an idempotency key is remembered.
 const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
@@ -55,19 +55,31 @@ pub fn plan<'v>(
     matches: &Matches<'v>,
     (now, ticket): (Timestamp, Ticket),
 ) -> Result<Resolved, Malformed> {
-    let chosen = chosen::choose(check, domain, matches, now);
-    let mut resolved = Resolved {
-        plan: Plan::new(),
-        parts: SmallVec::new(),
-        alone: chosen::alone(domain, &chosen, Mode::Enforce).next(),
-        shadow_alone: chosen::alone(domain, &chosen, Mode::Shadow).collect(),
-        trouble: None,
-    };
+    let mut resolved = Resolved::default();
     resolved.plan.set_ticket(ticket);
-    if resolved.alone.is_some() {
-        return Ok(resolved);
+    plan_into(check, domain, matches, (now, &mut resolved))?;
+    Ok(resolved)
+}
+
+/// The same into one that has its ticket and nothing else yet.
+pub(crate) fn plan_into<'v>(
+    check: &Check<'v>,
+    domain: &'v Domain,
+    matches: &Matches<'v>,
+    (now, resolved): (Timestamp, &mut Resolved),
+) -> Result<(), Malformed> {
+    let chosen = chosen::choose(check, domain, matches, now);
+    for rule in chosen::alone(domain, &chosen) {
+        match domain.rules[rule as usize].mode {
+            Mode::Enforce => resolved.alone = resolved.alone.or(Some(rule)),
+            Mode::Shadow => resolved.shadow_alone.push(rule),
+            Mode::Off => {}
+        }
     }
-    let mut writer = Writer { check, domain, matches, now, resolved: &mut resolved };
+    if resolved.alone.is_some() {
+        return Ok(());
+    }
+    let mut writer = Writer { check, domain, matches, now, resolved };
     for one in chosen.iter().filter(|one| one.decides) {
         writer.charge(one)?;
     }
@@ -75,8 +87,7 @@ pub fn plan<'v>(
         writer.resolved.plan.next_group();
         writer.charge(one)?;
     }
-    writer.idempotency()?;
-    Ok(resolved)
+    writer.idempotency()
 }
 
 struct Writer<'a, 'v> {
@@ -93,9 +104,9 @@ impl<'a, 'v> Writer<'a, 'v> {
             return self.bring_along(chosen);
         };
         let Some(facts) = self.facts(chosen) else { return Ok(()) };
-        let Some(counter) = keys::counter(self.check, self.domain, rule, (chosen, facts)) else {
-            return Ok(());
-        };
+        let mut addresses = Addresses::new();
+        let counted = keys::counter(self.check, self.domain, rule, (chosen, facts, &mut addresses));
+        let Some(mut counter) = counted else { return Ok(()) };
         let tier = rule.limits.tier_by.and_then(|attribute| facts.get(attribute));
         let (tier, limits) = tier_of(rule, tier);
         let cost = self.cost(chosen, rule, facts);
@@ -104,7 +115,7 @@ impl<'a, 'v> Writer<'a, 'v> {
             let at = LimitAt { rule: chosen.rule.unwrap_or(0), tier, limit: place };
             let limit_now = limit.at(self.now);
             let pay = pay(rule, chosen, &limit_now);
-            if self.push(&counter, &limit.identity, (limit_now, cost, pay), (chosen, at, false))? {
+            if self.push(counter.of(&limit.identity), (limit_now, cost, pay), (chosen, at, false))? {
                 charged += 1;
             }
         }
@@ -112,7 +123,7 @@ impl<'a, 'v> Writer<'a, 'v> {
             Some(gate) if charged > 0 && chosen.enforced => {
                 let at = LimitAt { rule: chosen.rule.unwrap_or(0), tier, limit: 0 };
                 let pay = Pay::IfRefused { of: charged };
-                self.push(&counter, "block", (gate, cost.min(1), pay), (chosen, at, true)).map(|_| ())
+                self.push(counter.of("block"), (gate, cost.min(1), pay), (chosen, at, true)).map(|_| ())
             }
             _ => Ok(()),
         }
@@ -125,29 +136,28 @@ impl<'a, 'v> Writer<'a, 'v> {
         let Some(Override { amount, per }) = asked.limit else { return Ok(()) };
         let limit = Limit::fixed_window(amount, Window::Aligned(per))
             .map_err(|error| Malformed::Override(error.to_string()))?;
-        let counter = keys::of_entries(self.domain, asked.entries, &[]);
         let identity = format!("fixed_window/{}", tidegate_rules::notation::show(per));
+        let mut counter = keys::of_entries(self.domain, asked.entries, &[]);
         let cost = asked.cost.unwrap_or(self.check.cost);
         let at = LimitAt { rule: 0, tier: Tier::Override, limit: 0 };
-        self.push(&counter, &identity, (limit, cost, Pay::IfAdmitted), (chosen, at, false)).map(|_| ())
+        self.push(counter.of(&identity), (limit, cost, Pay::IfAdmitted), (chosen, at, false)).map(|_| ())
     }
 
     /// Adds a charge; `false` if another view of the request has added it already.
     fn push(
         &mut self,
-        counter: &Counter<'_>,
-        identity: &str,
+        key: Key<'_>,
         (limit, cost, pay): (Limit, u64, Pay),
         (chosen, at, is_gate): (&Chosen, LimitAt, bool),
     ) -> Result<bool, Malformed> {
         let Resolved { plan, parts, .. } = &mut *self.resolved;
-        if self.matches.views.len() > 1 && matches!(chosen.source, Source::View { .. }) {
-            let key = counter.with(identity, |key| key.encode()).map_err(PlanError::from)?;
+        if self.matches.views.are_several() && matches!(chosen.source, Source::View { .. }) {
+            let key = key.encode().map_err(PlanError::from)?;
             if plan.charges().any(|charge| charge.key == key.as_ref()) {
                 return Ok(false);
             }
         }
-        counter.with(identity, |key| plan.charge_when(key, limit, cost, pay))?;
+        plan.charge_when(key, limit, cost, pay)?;
         parts.push(Part { at, descriptor: chosen.descriptor, enforced: chosen.decides, is_gate });
         Ok(true)
     }
@@ -169,7 +179,7 @@ impl<'a, 'v> Writer<'a, 'v> {
 
     fn idempotency(&mut self) -> Result<(), Malformed> {
         let Some(name) = self.check.idempotency_key else { return Ok(()) };
-        let tenant = self.domain.tenant.and_then(|tenant| self.matches.views.first()?.facts.get(tenant));
+        let tenant = self.domain.tenant.and_then(|tenant| self.matches.views.first.facts.get(tenant));
         let home: SmallVec<[&[u8]; 2]> =
             [Some(self.domain.name.as_bytes()), tenant.map(str::as_bytes)].into_iter().flatten().collect();
         let key =

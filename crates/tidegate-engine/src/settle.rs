@@ -2,12 +2,10 @@
 //! restrictive of several limits. It knows no I/O.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tidegate_core::{Outcome as Verdicts, Retry, Ticket, Timestamp, Verdict};
-use tidegate_rules::Domain;
-use tidegate_rules::rule::{Action, Class, Rule};
+use tidegate_core::{Outcome as Verdicts, Retry, Verdict};
+use tidegate_rules::rule::{Action, Class, Mode, Rule};
 use tidegate_store::{Answer, StoreError};
 
 use crate::check::Malformed;
@@ -28,85 +26,51 @@ pub enum Word {
     NotAsked,
 }
 
-/// Makes the decision.
-pub fn settle(
-    domain: Option<Arc<Domain>>,
-    resolved: &Resolved,
-    word: &Word,
-    at: Timestamp,
-) -> Result<Decision, Malformed> {
-    let id = resolved.plan.ticket();
-    let decision = match (domain, word) {
-        (domain, _) if resolved.trouble.is_some() => {
-            broken(domain, resolved.trouble.unwrap_or(Trouble::Panic), at)
-        }
-        (None, _) => free(None, at),
-        (Some(_), Word::Failed(StoreError::IdempotencyConflict)) => {
-            return Err(Malformed::IdempotencyConflict);
-        }
-        (Some(domain), Word::Answer(answer)) => answered(domain, resolved, answer, at),
-        (Some(domain), Word::Failed(_)) => undecided(domain, resolved, Trouble::Store, at),
-        (Some(domain), Word::Panicked) => undecided(domain, resolved, Trouble::Panic, at),
-        (Some(domain), Word::NotAsked) => match resolved.alone {
-            Some(rule) => alone(domain, rule, at),
-            None => free(Some(domain), at),
-        },
-    };
-    let id = if decision.id == Ticket::default() { id } else { decision.id };
-    Ok(Decision { id, shadow_alone: resolved.shadow_alone.clone(), ..decision })
-}
-
-/// A check of a domain without rules, or of which nothing is left to ask.
-pub(crate) fn free(domain: Option<Arc<Domain>>, at: Timestamp) -> Decision {
-    Decision {
-        outcome: Outcome::Allow,
-        id: Ticket::default(),
-        at,
-        state: Consistency::Exact,
-        version: 0,
-        delay_us: 0,
-        replayed: false,
-        holds: false,
-        domain,
-        judged: SmallVec::new(),
-        deciding: None,
-        shadow_alone: SmallVec::new(),
+/// Makes the decision of one that lets everything pass, under the rules of its domain.
+pub fn settle(decision: &mut Decision, resolved: &Resolved, word: &Word) -> Result<(), Malformed> {
+    decision.id = resolved.plan.ticket();
+    decision.shadow_alone.extend_from_slice(&resolved.shadow_alone);
+    match word {
+        _ if resolved.trouble.is_some() => broken(decision, resolved.trouble.unwrap_or(Trouble::Panic)),
+        _ if decision.domain.is_none() => {}
+        Word::Failed(StoreError::IdempotencyConflict) => return Err(Malformed::IdempotencyConflict),
+        Word::Answer(answer) => answered(decision, resolved, answer),
+        Word::Failed(_) => undecided(decision, resolved, Trouble::Store),
+        Word::Panicked => undecided(decision, resolved, Trouble::Panic),
+        Word::NotAsked => resolved.alone.into_iter().for_each(|rule| alone(decision, rule)),
     }
+    Ok(())
 }
 
 /// A rule decides by itself.
-fn alone(domain: Arc<Domain>, rule: u32, at: Timestamp) -> Decision {
-    let blocks = domain.rules[rule as usize].action == Action::Block;
-    Decision {
-        outcome: if blocks { Outcome::Deny } else { Outcome::Allow },
-        deciding: Some(Deciding::Rule(rule)),
-        ..free(Some(domain), at)
+fn alone(decision: &mut Decision, rule: u32) {
+    let rules = decision.domain.as_deref().map(|domain| &domain.rules);
+    if rules.is_some_and(|rules| rules[rule as usize].action == Action::Block) {
+        decision.outcome = Outcome::Deny;
     }
+    decision.deciding = Some(Deciding::Rule(rule));
 }
 
 /// Nobody could decide: by the strictest class that has a say.
-fn undecided(domain: Arc<Domain>, resolved: &Resolved, trouble: Trouble, at: Timestamp) -> Decision {
+fn undecided(decision: &mut Decision, resolved: &Resolved, trouble: Trouble) {
     let parts = resolved.parts.iter().filter(|part| part.enforced && !part.is_gate);
-    let rules = parts.filter_map(|part| domain.rules.get(part.at.rule as usize));
+    let rules = parts.filter_map(|part| decision.domain.as_ref()?.rules.get(part.at.rule as usize));
     let class = rules.map(|rule| effective(rule, resolved)).max().unwrap_or_default();
-    by_class(Some(domain), class, trouble, at)
+    by_class(decision, class, trouble);
 }
 
 /// Nothing is known but the domain: its strictest class has the say.
-pub(crate) fn broken(domain: Option<Arc<Domain>>, trouble: Trouble, at: Timestamp) -> Decision {
-    let class = domain.as_deref().map(|domain| domain.class).unwrap_or_default();
-    by_class(domain, class, trouble, at)
+pub(crate) fn broken(decision: &mut Decision, trouble: Trouble) {
+    let class = decision.domain.as_deref().map(|domain| domain.class).unwrap_or_default();
+    by_class(decision, class, trouble);
 }
 
-fn by_class(domain: Option<Arc<Domain>>, class: Class, trouble: Trouble, at: Timestamp) -> Decision {
+fn by_class(decision: &mut Decision, class: Class, trouble: Trouble) {
     let denies = matches!(class, Class::Security | Class::Strict);
     let refusal = if trouble == Trouble::Overload { Outcome::Shed } else { Outcome::Deny };
-    Decision {
-        outcome: if denies { refusal } else { Outcome::Allow },
-        state: Consistency::Open,
-        deciding: Some(Deciding::Nobody(trouble)),
-        ..free(domain, at)
-    }
+    decision.outcome = if denies { refusal } else { Outcome::Allow };
+    decision.state = Consistency::Open;
+    decision.deciding = Some(Deciding::Nobody(trouble));
 }
 
 /// What a request costs is let pass for those who pay: requests of a tier that the rule names.
@@ -119,60 +83,59 @@ fn effective(rule: &Rule, resolved: &Resolved) -> Class {
     }
 }
 
-fn answered(domain: Arc<Domain>, resolved: &Resolved, answer: &Answer, at: Timestamp) -> Decision {
-    let judged = judged(resolved, answer);
-    let quota_over = quota_over(&domain, &judged);
+fn answered(decision: &mut Decision, resolved: &Resolved, answer: &Answer) {
+    judge(&mut decision.judged, resolved, answer);
+    let (judged, rules) =
+        (&*decision.judged, decision.domain.as_ref().map_or(&[][..], |domain| &domain.rules));
+    let quota_over = quota_over(rules, judged);
     let refused = !answer.allowed() || quota_over;
-    let degraded = judged.iter().position(|one| {
-        domain.rules.get(one.at.rule as usize).is_some_and(|rule| {
-            rule.action == Action::Degrade && rule.mode == tidegate_rules::rule::Mode::Enforce
-        }) && !allows(one)
-    });
+    let degraded = judged.iter().position(|one| !allows(one) && degrades(rules, one));
     let deciding =
-        if refused { most_refusing(&judged, quota_over) } else { degraded.or_else(|| least_left(&judged)) };
-    let holds =
-        !refused
-            && resolved.plan.charges().zip(0..).any(|(charge, index)| {
-                charge.limit.term_us().is_some() && charge.cost > 0 && answer.paid(index)
-            });
-    Decision {
-        outcome: match (refused, degraded, answer.delay_us()) {
-            (true, ..) => Outcome::Deny,
-            (_, Some(_), _) => Outcome::Degrade,
-            (_, _, delay_us) if delay_us > 0 => Outcome::Delay,
-            _ => Outcome::Allow,
-        },
-        id: answer.ticket,
-        delay_us: if refused { 0 } else { answer.delay_us() },
-        replayed: answer.replayed,
-        holds,
-        deciding: deciding.and_then(|index| u16::try_from(index).ok()).map(Deciding::Limit),
-        judged,
-        ..free(Some(domain), at)
-    }
+        if refused { most_refusing(judged, quota_over) } else { degraded.or_else(|| least_left(judged)) };
+    decision.outcome = match (refused, degraded, answer.delay_us()) {
+        (true, ..) => Outcome::Deny,
+        (_, Some(_), _) => Outcome::Degrade,
+        (_, _, delay_us) if delay_us > 0 => Outcome::Delay,
+        _ => Outcome::Allow,
+    };
+    decision.id = answer.ticket;
+    decision.delay_us = if refused { 0 } else { answer.delay_us() };
+    decision.replayed = answer.replayed;
+    decision.holds = !refused && judged.iter().any(holds_slots);
+    decision.deciding = deciding.and_then(|index| u16::try_from(index).ok()).map(Deciding::Limit);
 }
 
 /// A limit each, with what its rule's gate said.
-fn judged(resolved: &Resolved, answer: &Answer) -> SmallVec<[Judged; 4]> {
-    let mut judged: SmallVec<[Judged; 4]> = SmallVec::new();
-    for (index, part) in resolved.parts.iter().enumerate() {
-        let (charge, verdict) = (resolved.plan.get(index), answer.verdicts[index]);
+fn judge(judged: &mut SmallVec<[Judged; 4]>, resolved: &Resolved, answer: &Answer) {
+    for (index, ((part, charge), verdict)) in
+        resolved.parts.iter().zip(resolved.plan.charges()).zip(&answer.verdicts).enumerate()
+    {
+        let paid = answer.paid(index);
         if part.is_gate {
-            close(&mut judged, part, &verdict, answer.paid(index));
+            close(judged, part, verdict, paid);
             continue;
         }
         judged.push(Judged {
             at: part.at,
             limit: *charge.limit,
-            verdict,
+            verdict: *verdict,
             descriptor: part.descriptor,
             cost: charge.cost,
             blocked_us: 0,
             enforced: part.enforced,
-            paid: answer.paid(index),
+            paid,
         });
     }
-    judged
+}
+
+/// Gates hold none: they are windows.
+fn holds_slots(one: &Judged) -> bool {
+    one.paid && one.cost > 0 && one.limit.term_us().is_some()
+}
+
+fn degrades(rules: &[Rule], one: &Judged) -> bool {
+    let rule = rules.get(one.at.rule as usize);
+    rule.is_some_and(|rule| rule.action == Action::Degrade && rule.mode == Mode::Enforce)
 }
 
 /// A gate that refused, or that has just been closed, holds for the limits that it guards.
@@ -194,9 +157,9 @@ fn allows(one: &Judged) -> bool {
 }
 
 /// Quotas of a tree refuse together: only if every one of them is over.
-fn quota_over(domain: &Domain, judged: &[Judged]) -> bool {
+fn quota_over(rules: &[Rule], judged: &[Judged]) -> bool {
     let is_quota = |one: &&Judged| {
-        let rule = domain.rules.get(one.at.rule as usize);
+        let rule = rules.get(one.at.rule as usize);
         rule.and_then(|rule| rule.tree.as_ref()).is_some_and(|tree| tree.quota)
     };
     let mut quotas = judged.iter().filter(is_quota).peekable();

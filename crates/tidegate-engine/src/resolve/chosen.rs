@@ -38,7 +38,7 @@ pub(super) fn choose(
     now: Timestamp,
 ) -> SmallVec<[Chosen; 8]> {
     let mut chosen: SmallVec<[Chosen; 8]> = SmallVec::new();
-    for (place, view) in (0_u16..).zip(&matches.views) {
+    for (place, view) in (0_u16..).zip(matches.views.iter()) {
         for number in &view.rules {
             let rule = &domain.rules[*number as usize];
             if !in_force(rule, now) {
@@ -51,32 +51,34 @@ pub(super) fn choose(
             let descriptor = descriptor_of(check, domain, rule, view);
             let decides = enforced && super::decides(rule);
             let source = Source::View { view: place };
-            chosen.push(Chosen { rule: Some(*number), source, descriptor, enforced, counted, decides });
+            let rule = Some(*number);
+            chosen.push(Chosen { rule, source, descriptor, enforced, counted, decides });
         }
     }
     for one in &matches.tree {
         let rule = one.rule.map(|rule| &domain.rules[rule as usize]);
         let decides = rule.is_none_or(super::decides);
         let source = Source::Tree { descriptor: one.descriptor };
-        let descriptor = Some(one.descriptor);
-        chosen.push(Chosen { rule: one.rule, source, descriptor, enforced: true, counted: true, decides });
+        let (rule, descriptor) = (one.rule, Some(one.descriptor));
+        chosen.push(Chosen { rule, source, descriptor, enforced: true, counted: true, decides });
     }
     first_of_groups(domain, &mut chosen);
-    drop_replaced(domain, &mut chosen);
+    if !matches.tree.is_empty() {
+        drop_replaced(domain, &mut chosen);
+    }
     chosen
 }
 
-/// The rules in that mode that decide by themselves; the first in rank goes first.
-pub(super) fn alone(domain: &Domain, chosen: &[Chosen], mode: Mode) -> impl Iterator<Item = u32> {
-    let rules = chosen.iter().filter(|one| one.enforced).filter_map(|one| one.rule);
-    let mut found: SmallVec<[u32; 2]> = rules
-        .filter(|rule| {
-            let rule = &domain.rules[*rule as usize];
-            rule.mode == mode && rule.decides_alone()
-        })
-        .collect();
+/// The rules that decide by themselves, in whatever mode; the first in rank goes first. Most checks meet none.
+pub(super) fn alone(domain: &Domain, chosen: &[Chosen]) -> SmallVec<[u32; 2]> {
+    let mut found = SmallVec::new();
+    for rule in chosen.iter().filter(|one| one.enforced).filter_map(|one| one.rule) {
+        if domain.rules[rule as usize].decides_alone() {
+            found.push(rule);
+        }
+    }
     found.sort_by_key(|rule| domain.rules[*rule as usize].rank);
-    found.into_iter()
+    found
 }
 
 fn in_force(rule: &Rule, now: Timestamp) -> bool {
@@ -117,13 +119,13 @@ fn first_of_groups(domain: &Domain, chosen: &mut SmallVec<[Chosen; 8]>) {
 /// Limits of a tree whose names another one of this check replaces are as if they were not there.
 fn drop_replaced(domain: &Domain, chosen: &mut SmallVec<[Chosen; 8]>) {
     let tree = |one: &Chosen| one.rule.and_then(|rule| domain.rules[rule as usize].tree.as_deref());
-    let replaced: SmallVec<[Box<str>; 4]> =
-        chosen.iter().filter_map(tree).flat_map(|tree| tree.replaces.iter().cloned()).collect();
+    let replaced: SmallVec<[&Box<str>; 4]> =
+        chosen.iter().filter_map(tree).flat_map(|tree| &tree.replaces).collect();
     if replaced.is_empty() {
         return;
     }
     chosen.retain(|one| {
         let name = tree(one).and_then(|tree| tree.limit_name.as_ref());
-        name.is_none_or(|name| !replaced.contains(name))
+        name.is_none_or(|name| !replaced.contains(&name))
     });
 }
