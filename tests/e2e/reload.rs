@@ -71,6 +71,20 @@ async fn a_hangup_makes_the_server_read_its_rules_again() {
 }
 
 #[tokio::test]
+async fn the_admin_door_reads_rules_again_and_answers_when_they_are_in_force() {
+    let tidegate = Tidegate::with(&per_key("5/h")).await;
+    take_two(&tidegate).await;
+    let reload = async || client::post(tidegate.admin, "/admin/v1/reload", "").await;
+    tidegate.rules.replace("api.yaml", &per_key("9/h"));
+    reload().await.expect(200);
+    assert_eq!(tidegate.left("k1").await, 7);
+    tidegate.rules.replace("api.yaml", &per_key("9 bananas"));
+    let answer = reload().await.expect(422);
+    assert!(answer.body.contains("bananas"), "{answer:?}");
+    assert_eq!(tidegate.left("k1").await, 7);
+}
+
+#[tokio::test]
 async fn a_bad_file_keeps_the_last_good_rules_and_is_said_everywhere() {
     let tidegate = Tidegate::with(&per_key("5/h")).await;
     take_two(&tidegate).await;

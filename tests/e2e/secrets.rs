@@ -46,9 +46,10 @@ async fn no_secret_is_in_any_answer_log_or_metric() {
     seen.push(tidegate.get(&format!("/v1/{SECRET}")).await);
     envoy.ask(SECRET).await;
     seen.push(envoy.ask(SECRET).await.expect(429));
-    for route in ["/metrics", "/admin/v1/rules", "/"] {
-        seen.push(client::get(tidegate.admin, route, &[]).await);
+    for route in ["/metrics", "/admin/v1/rules", "/admin/v1/snapshot", "/"] {
+        seen.push(client::get(tidegate.admin, route, &[]).await.expect(200));
     }
+    seen.push(client::post(tidegate.admin, "/admin/v1/explain", &question).await.expect(200));
     for answer in seen {
         assert!(!format!("{answer:?}").contains(SECRET), "{answer:?}");
     }
