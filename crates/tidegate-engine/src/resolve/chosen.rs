@@ -11,6 +11,7 @@ use crate::matching::{self, Matches, View};
 
 /// A rule that applies.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "four questions that have nothing to do with each other")]
 pub(super) struct Chosen {
     /// Which; `None` for a limit that came with a descriptor.
     pub(super) rule: Option<u32>,

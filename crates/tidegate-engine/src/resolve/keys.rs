@@ -83,6 +83,7 @@ impl<'a> Counter<'a> {
     }
 
     /// With a tenant's value, or with that of a request that has none, its home is known at once.
+    #[expect(clippy::option_option, reason = "no tenant in the domain, none in the request, or one")]
     fn begin(&mut self, domain: &'a Domain, tenant: Option<Option<&'a str>>) {
         self.parts.push(domain.name.as_bytes());
         if let Some(tenant) = tenant {
