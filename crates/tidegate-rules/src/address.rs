@@ -1,6 +1,6 @@
 //! Addresses as counters know them: an IPv4 address in IPv6's clothes is the IPv4 address, and those of one network are one.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use smallvec::SmallVec;
 
@@ -45,9 +45,11 @@ impl Prefixes {
     }
 }
 
-/// Reads an address; an IPv4-mapped one is the IPv4 address.
+/// Reads an address, with a port or without; an IPv4-mapped one is the IPv4 address.
 pub fn parse(value: &str) -> Option<IpAddr> {
-    value.parse::<IpAddr>().ok().map(|address| address.to_canonical())
+    let address = value.parse::<IpAddr>().ok();
+    let address = address.or_else(|| value.parse::<SocketAddr>().ok().map(|address| address.ip()));
+    address.map(|address| address.to_canonical())
 }
 
 fn mask_v4(address: Ipv4Addr, bits: u8) -> Ipv4Addr {
@@ -71,6 +73,8 @@ mod tests {
         assert_ne!(key("2001:db8::1"), key("2001:db8:0:1::1"));
         assert_eq!(key("::ffff:192.0.2.1"), key("192.0.2.1"));
         assert_ne!(key("192.0.2.1"), key("192.0.2.2"));
+        assert_eq!(key("192.0.2.1:4711"), key("192.0.2.1"), "a port makes no other client");
+        assert_eq!(key("[2001:db8::1]:80"), key("2001:db8::2"));
         assert_eq!(
             Prefixes { v4: 24, v6: 48 }.key("192.0.2.1"),
             Prefixes { v4: 24, v6: 48 }.key("192.0.2.9")

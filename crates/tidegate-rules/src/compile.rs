@@ -71,8 +71,8 @@ type Part<'n> = (usize, &'n Node);
 fn read(file: &mut File) -> Option<Node> {
     let node = yaml::parse(&file.source, &mut file.diagnostics)?;
     if node.value == Value::Null {
-        let empty = Diagnostic::warning("empty-file", node.span.part(0..0), "the file is empty");
-        file.diagnostics.push(empty.help("`tidegate init` writes a file to start from"));
+        let empty = Diagnostic::error("empty-file", node.span.part(0..0), "the file is empty");
+        file.diagnostics.push(empty.help("remove it, or start from what `tidegate init` writes"));
         return None;
     }
     shape::check(&node, &Shape::Object(&FILE), "file", &mut file.diagnostics);

@@ -11,6 +11,7 @@ use crate::number::Numbers;
 use crate::reference::TEST;
 use crate::shape::{self, Shape, head};
 use crate::source::Span;
+use crate::words::{is_secret, shown};
 use crate::yaml::{Node, Value};
 
 /// The longest name of an attribute.
@@ -180,9 +181,10 @@ impl Conditions<'_> {
             "path" | "host" => self.glob(attribute, text, at),
             "ip" | "remote_address" => self.cidr(text, at).map(|network| Test::Cidr(vec![network])),
             "method" => Some(exact(&text.to_uppercase())),
-            _ if starts.starts_with(['<', '>']) => self.number(text, at),
+            _ if starts.starts_with(['<', '>']) => self.number(name, text, at),
             _ => {
                 if text.contains('*') {
+                    let text = shown(name, text);
                     self.diagnostics.push(
                         Diagnostic::warning(
                             "literal-star",
@@ -203,14 +205,17 @@ impl Conditions<'_> {
             let text = || value.text().map(|text| (value.inner_span(&text), text));
             let is = |test| Condition::Is(attribute, test);
             let part = match key.name.as_str() {
+                "exact" if name == "method" => is(exact(&text()?.1.to_uppercase())),
                 "exact" => is(exact(&text()?.1)),
-                "in" => is(Test::OneOf(
-                    value.items().iter().filter_map(Node::text).map(String::into_boxed_str).collect(),
-                )),
+                "in" => {
+                    let texts = value.items().iter().filter_map(Node::text);
+                    let texts = texts.map(|text| if name == "method" { text.to_uppercase() } else { text });
+                    is(Test::OneOf(texts.map(String::into_boxed_str).collect()))
+                }
                 "glob" => text().and_then(|(at, text)| self.glob(attribute, &text, at)).map(is)?,
                 "prefix" => is(Test::Prefix(text()?.1.into_boxed_str())),
                 "regex" => text().and_then(|(at, text)| self.regex(&text, at)).map(is)?,
-                "number" => text().and_then(|(at, text)| self.number(&text, at)).map(is)?,
+                "number" => text().and_then(|(at, text)| self.number(name, &text, at)).map(is)?,
                 "cidr" => {
                     let texts = value.items().iter().filter_map(|item| Some((item.text()?, item)));
                     let networks: Option<Vec<IpNet>> =
@@ -256,10 +261,11 @@ impl Conditions<'_> {
         }
     }
 
-    fn number(&mut self, text: &str, at: Span) -> Option<Test> {
+    fn number(&mut self, name: &str, text: &str, at: Span) -> Option<Test> {
         match Numbers::parse(text) {
             Ok(numbers) => Some(Test::Number(numbers)),
             Err(message) => {
+                let message = if is_secret(name) { "this is no number".to_owned() } else { message };
                 self.diagnostics.push(Diagnostic::error("number", at, message));
                 None
             }
@@ -284,7 +290,9 @@ impl Conditions<'_> {
 pub(crate) fn canonical(name: &str) -> String {
     match name {
         "remote_address" => "ip".to_owned(),
-        _ if name.len() > 7 && name[..7].eq_ignore_ascii_case("header.") => name.to_ascii_lowercase(),
+        _ if name.get(..7).is_some_and(|begins| begins.eq_ignore_ascii_case("header.")) => {
+            name.to_ascii_lowercase()
+        }
         _ => name.to_owned(),
     }
 }

@@ -3,13 +3,20 @@
 use std::collections::HashMap;
 
 /// A tree over the entries of a descriptor. What a node carries is a rule of its domain, by its place.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Tree {
     nodes: Vec<Branch>,
 }
 
+/// Values may be secret: it shows how many nodes it has.
+impl std::fmt::Debug for Tree {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Tree({} nodes)", self.nodes.len())
+    }
+}
+
 /// A node: what may follow, and the rule of descriptors that end here.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Branch {
     /// By key and exact value.
     exact: HashMap<Box<str>, HashMap<Box<str>, usize>>,
@@ -21,7 +28,7 @@ pub(crate) struct Branch {
 }
 
 /// Text in which each `*` stands for any run of characters.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 pub(crate) struct Pattern(Box<str>);
 
 impl Pattern {

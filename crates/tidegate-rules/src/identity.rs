@@ -7,7 +7,6 @@ use regex::Regex;
 use crate::name::AttributeId;
 
 /// What follows from the value of one attribute.
-#[derive(Debug)]
 pub struct Identity {
     /// The attribute that is known.
     pub from: AttributeId,
@@ -17,6 +16,13 @@ pub struct Identity {
     pub map: HashMap<Box<str>, Vec<Option<Box<str>>>>,
     /// For values that the map does not have: a pattern, and the place of its group for each that follows.
     pub pattern: Option<(Regex, Vec<Option<usize>>)>,
+}
+
+/// Values may be secret: it shows how many it knows.
+impl std::fmt::Debug for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Identity({:?} -> {:?}, {} values)", self.from, self.derives, self.map.len())
+    }
 }
 
 impl Identity {

@@ -80,8 +80,22 @@ fn long(node: &Node, shaping: bool) -> Made<RuleLimit> {
         _ => return Err(silent(node)),
     };
     let counted = node.text_at("unit").and_then(|(word, _)| Counted::from_word(&word)).unwrap_or_default();
-    let named = node.text_at("name").map(|(name, _)| name.into_boxed_str());
-    Ok(RuleLimit { counted, identity: named.unwrap_or(made.identity), ..made })
+    let named = node.text_at("name").map(|(name, at)| named(name, at)).transpose()?;
+    let mut written = made.written.into_string();
+    if counted != Counted::Requests {
+        written = format!("{written} {}", counted.word());
+    }
+    Ok(RuleLimit { counted, identity: named.unwrap_or(made.identity), written: written.into(), ..made })
+}
+
+/// The name of a limit, of the letters that rules' names have.
+fn named(name: String, at: &Node) -> Made<Box<str>> {
+    let proper = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:/-".contains(&byte);
+    if name.is_empty() || name.len() > 64 || !name.bytes().all(proper) {
+        let said = Diagnostic::error("name", at.span, format!("`{name}` is no name of a limit"));
+        return Err(said.help("names have 1 to 64 letters, digits and _ . : / -"));
+    }
+    Ok(name.into_boxed_str())
 }
 
 /// Something that was reported already; it only says that there is no limit.
@@ -192,6 +206,7 @@ fn fixed_window(node: &Node) -> Made<RuleLimit> {
     let per = notation::window(&text, at.inner_span(&text), by_calendar)?;
     match (per, window.as_deref()) {
         (notation::Length::Calendar(unit), None | Some("calendar")) => {
+            let from = from.map(|day| notation::in_unit(day, unit, at.span)).transpose()?;
             calendar(amount, unit, zone.as_deref(), from, at.span)
         }
         (notation::Length::Calendar(_), Some(_)) => {

@@ -2,7 +2,7 @@
 
 mod limits;
 
-use tidegate_core::Algorithm;
+use tidegate_core::{Algorithm, MAX_CHARGES};
 
 use crate::compile::File;
 use crate::condition::{Condition, Test};
@@ -11,21 +11,25 @@ use crate::diagnostic::Diagnostic;
 use crate::name::AttributeId;
 use crate::rule::{Action, By, Mode, Rule, Scope};
 use crate::snapshot::{Domain, Snapshot};
+use crate::words::describe;
 
 /// Adds warnings to the files; `atomic: required` that does not hold is an error.
 pub(crate) fn warn(snapshot: &Snapshot, files: &mut [File]) {
     for domain in snapshot.domains() {
+        let catch_all: Vec<&Rule> = domain.rules.iter().filter(|rule| catches_all(rule)).collect();
         for (place, rule) in domain.rules.iter().enumerate().filter(|(_, rule)| rule.tree.is_none()) {
             let mut said = Vec::new();
-            unreachable(domain, rule, &mut said);
+            unreachable(&catch_all, rule, &mut said);
             forgeable(domain, rule, &mut said);
             shared_address(domain, rule, &mut said);
             guessable(domain, rule, &mut said);
+            shadowing_capture(rule, &mut said);
             limits::never_bind(rule, &mut said);
             atomic(domain, place, &mut said);
             say(files, rule, said);
         }
         absent_tenant(domain, files);
+        too_many_limits(domain, files);
     }
 }
 
@@ -54,12 +58,11 @@ fn catches_all(rule: &Rule) -> bool {
 }
 
 /// Another rule goes first and takes everything.
-fn unreachable(domain: &Domain, rule: &Rule, said: &mut Vec<Diagnostic>) {
+fn unreachable(catch_all: &[&Rule], rule: &Rule, said: &mut Vec<Diagnostic>) {
     if matches!(&rule.applies, Condition::Any(branches) if branches.is_empty()) {
         said.push(warning(rule, "unreachable", "the rule can never match").help("its `any` has no branches"));
     }
-    let others = || domain.rules.iter().filter(|other| other.name != rule.name && catches_all(other));
-    let first = others().find(|other| {
+    let first = catch_all.iter().filter(|other| other.name != rule.name).find(|other| {
         let same_group =
             other.group.zip(rule.group).is_some_and(|(a, b)| a.group == b.group && a.rank < b.rank);
         let bypass = other.action == Action::Bypass && !(rule.decides_alone() && rule.rank < other.rank);
@@ -95,7 +98,7 @@ fn forgeable(domain: &Domain, rule: &Rule, said: &mut Vec<Diagnostic>) {
 
 fn shared_address(domain: &Domain, rule: &Rule, said: &mut Vec<Diagnostic>) {
     let only_address = matches!(rule.by[..], [By::Address(_)]);
-    if only_address && rule.action == Action::Reject && !mentions_path(domain, rule) {
+    if only_address && rule.action == Action::Reject && is_wide(domain, &rule.applies) {
         said.push(
             warning(
                 rule,
@@ -107,8 +110,47 @@ fn shared_address(domain: &Domain, rule: &Rule, said: &mut Vec<Diagnostic>) {
     }
 }
 
-fn mentions_path(domain: &Domain, rule: &Rule) -> bool {
-    domain.names.get("path").is_some_and(|path| mentions(&rule.applies, path))
+/// Whether a condition holds for nearly every request: there is none, or it only asks for any path.
+fn is_wide(domain: &Domain, condition: &Condition) -> bool {
+    always(condition)
+        || matches!(describe(condition, &domain.names).as_str(), "path like /**" | "path like **")
+}
+
+/// A name in `by` that both the path and the request may have.
+fn shadowing_capture(rule: &Rule, said: &mut Vec<Diagnostic>) {
+    const KNOWN: [&str; 8] = ["user", "api_key", "org", "ip", "plan", "method", "path", "host"];
+    let captured = rule.by.iter().find_map(|by| match by {
+        By::Capture { name, .. } if KNOWN.contains(&&**name) => Some(name),
+        _ => None,
+    });
+    if let Some(name) = captured {
+        let message = format!("`{name}` is counted by as the path has it, not as the request says");
+        said.push(
+            warning(rule, "capture-shadows", message)
+                .help("call the capture something else if that was not meant"),
+        );
+    }
+}
+
+/// A plan holds so many limits; one more, and nothing can be counted.
+fn too_many_limits(domain: &Domain, files: &mut [File]) {
+    let meets_all = |rule: &&Rule| {
+        rule.tree.is_none()
+            && rule.mode != Mode::Off
+            && rule.group.is_none()
+            && rule.by.is_empty()
+            && always(&rule.applies)
+    };
+    let mut limits = 0;
+    for rule in domain.rules.iter().filter(meets_all) {
+        limits += rule.limits.own.len();
+        if limits > MAX_CHARGES {
+            let message =
+                format!("every request would meet more than {MAX_CHARGES} limits, and none could be counted");
+            let said = Diagnostic::error("too-many-limits", rule.origin.span, message);
+            return say(files, rule, vec![said.help("put rules into a group, or give them a `match`")]);
+        }
+    }
 }
 
 /// A bucket lets a whole burst of guesses through at once.

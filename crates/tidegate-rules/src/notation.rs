@@ -276,7 +276,7 @@ fn span_of(count: u64, us: u64, at: Span) -> Result<Per, Diagnostic> {
         .ok_or_else(|| Diagnostic::error("limit", at, "a window has a length, and it is not that long"))
 }
 
-fn in_unit(from: u8, unit: Unit, at: Span) -> Result<u8, Diagnostic> {
+pub(crate) fn in_unit(from: u8, unit: Unit, at: Span) -> Result<u8, Diagnostic> {
     let last = match unit {
         Unit::Week => 7,
         Unit::Month => 31,

@@ -2,6 +2,7 @@
 //!
 //! Decimals of any length are compared digit by digit: nothing is rounded and nothing overflows.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 /// Which numbers are meant.
@@ -66,7 +67,8 @@ impl Numbers {
 
     /// Whether a value is one of these numbers. What is no number is none of them, not even by `!=`.
     pub fn matches(&self, value: &str) -> bool {
-        let Some(value) = Decimal::read(value) else { return false };
+        let expanded = expand(value.trim());
+        let Some(value) = expanded.as_deref().and_then(Decimal::read) else { return false };
         let order = |bound: &str| Decimal::read(bound).map(|bound| value.cmp(&bound));
         match &self.meant {
             Meant::Compared(comparison, bound) => order(bound).is_some_and(|order| comparison.allows(order)),
@@ -101,6 +103,31 @@ impl Comparison {
             Self::NotEqual => order.is_ne(),
         }
     }
+}
+
+/// The furthest that an exponent may move the point.
+const FURTHEST: i32 = 400;
+
+/// A number without its exponent, which other programs write for very small and very large ones.
+fn expand(text: &str) -> Option<Cow<'_, str>> {
+    let Some((digits, exponent)) = text.split_once(['e', 'E']) else { return Some(Cow::Borrowed(text)) };
+    let exponent: i32 = exponent.parse().ok().filter(|exponent: &i32| exponent.abs() <= FURTHEST)?;
+    Decimal::read(digits)?;
+    let (sign, digits) = match digits.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", digits.strip_prefix('+').unwrap_or(digits)),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let all = format!("{whole}{fraction}");
+    let point = i32::try_from(whole.len()).ok()? + exponent;
+    let before = usize::try_from(point).unwrap_or(0);
+    let zeros = |count: usize| "0".repeat(count);
+    let expanded = match point {
+        ..=0 => format!("{sign}0.{}{all}", zeros(usize::try_from(-point).ok()?)),
+        _ if before >= all.len() => format!("{sign}{all}{}", zeros(before - all.len())),
+        _ => format!("{sign}{}.{}", &all[..before], &all[before..]),
+    };
+    Some(Cow::Owned(expanded))
 }
 
 /// A number of a condition, once it is known to be one.

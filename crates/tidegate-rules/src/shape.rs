@@ -136,8 +136,8 @@ pub fn check(node: &Node, shape: &Shape, what: &str, diagnostics: &mut Diagnosti
         }
         (Shape::OneOrMore(item), _) => check(node, item, what, diagnostics),
         (Shape::Map(value), Value::Map(entries)) => {
-            for (key, node) in entries {
-                check(node, value, &key.name, diagnostics);
+            for (_, node) in entries {
+                check(node, value, what, diagnostics);
             }
         }
         (Shape::Object(object), Value::Map(_)) => keys(node, object, diagnostics),

@@ -9,7 +9,10 @@ pub fn describe(condition: &Condition, names: &Names) -> String {
         Condition::All(parts) => join(parts, names, ", "),
         Condition::Any(parts) => format!("({})", join(parts, names, " or ")),
         Condition::Not(part) => format!("not ({})", describe(part, names)),
-        Condition::Is(attribute, test) => format!("{} {}", names.name(*attribute), wants(test)),
+        Condition::Is(attribute, test) => {
+            let name = names.name(*attribute);
+            format!("{name} {}", wants(name, test))
+        }
     }
 }
 
@@ -19,8 +22,13 @@ fn join(parts: &[Condition], names: &Names, between: &str) -> String {
     parts.join(between)
 }
 
-/// What a test asks for.
-fn wants(test: &Test) -> String {
+/// What a test asks for; of a secret only how.
+fn wants(name: &str, test: &Test) -> String {
+    match test {
+        Test::Present | Test::Absent => {}
+        _ if is_secret(name) => return "= …".to_owned(),
+        _ => {}
+    }
     match test {
         Test::OneOf(values) if values.len() == 1 => format!("= {}", values[0]),
         Test::OneOf(values) => {
@@ -68,8 +76,8 @@ pub fn why_not(condition: &Condition, facts: &Facts<'_>, names: &Names) -> Optio
 fn fails(attribute: AttributeId, test: &Test, facts: &Facts<'_>, names: &Names) -> String {
     let name = names.name(attribute);
     match facts.get(attribute) {
-        None => format!("the request has no `{name}` (wanted: {name} {})", wants(test)),
-        Some(value) => format!("`{name}` is `{}` (wanted: {name} {})", shown(name, value), wants(test)),
+        None => format!("the request has no `{name}` (wanted: {name} {})", wants(name, test)),
+        Some(value) => format!("`{name}` is `{}` (wanted: {name} {})", shown(name, value), wants(name, test)),
     }
 }
 
@@ -78,8 +86,13 @@ const SECRET: [&str; 6] = ["api_key", "x-api-key", "token", "authorization", "pa
 
 /// A value, unless it is a secret.
 pub fn shown<'v>(name: &str, value: &'v str) -> &'v str {
+    if is_secret(name) { "…" } else { value }
+}
+
+/// Whether the values of an attribute are secrets.
+pub fn is_secret(name: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or(name);
-    if SECRET.iter().any(|secret| last.eq_ignore_ascii_case(secret)) { "…" } else { value }
+    SECRET.iter().any(|secret| last.eq_ignore_ascii_case(secret))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! What it takes is bounded: the size of a text, how deep it nests, how many nodes it has after its aliases are resolved.
 //! What it cannot read it says with a place, and a key that is given twice is an error.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use granit_parser::{Event, Parser, ScalarStyle};
 
@@ -116,7 +116,7 @@ struct Open {
 
 enum Content {
     List(Vec<Node>),
-    Map { entries: Vec<(Key, Node)>, key: Option<Key> },
+    Map { entries: Vec<(Key, Node)>, key: Option<Key>, names: HashSet<String> },
 }
 
 /// Builds the tree from the parser's events.
@@ -140,9 +140,11 @@ impl Builder<'_> {
                 self.add(Node { value, span }, anchor)
             }
             Event::SequenceStart(_, anchor, _) => self.start(span, anchor, Content::List(Vec::new())),
-            Event::MappingStart(_, anchor, _) => {
-                self.start(span, anchor, Content::Map { entries: Vec::new(), key: None })
-            }
+            Event::MappingStart(_, anchor, _) => self.start(
+                span,
+                anchor,
+                Content::Map { entries: Vec::new(), key: None, names: HashSet::new() },
+            ),
             Event::SequenceEnd | Event::MappingEnd => self.end(span),
             Event::Alias(anchor) => self.alias(anchor, span),
             Event::DocumentStart(..) if self.document.is_some() => self.stop(
@@ -203,7 +205,7 @@ impl Builder<'_> {
         match self.open.last_mut().map(|open| &mut open.content) {
             None => self.document = Some(node),
             Some(Content::List(items)) => items.push(node),
-            Some(Content::Map { entries, key }) => match key.take() {
+            Some(Content::Map { entries, key, .. }) => match key.take() {
                 Some(key) => entries.push((key, node)),
                 None => return self.key(node),
             },
@@ -225,13 +227,13 @@ impl Builder<'_> {
                 );
             }
         };
-        let Some(Open { content: Content::Map { entries, key }, .. }) = self.open.last_mut() else {
+        let Some(Open { content: Content::Map { key, names, .. }, .. }) = self.open.last_mut() else {
             return Ok(());
         };
-        if entries.iter().any(|(other, _)| other.name == name) {
-            let message = format!("the key `{name}` is given twice");
-            self.diagnostics
-                .push(Diagnostic::error("duplicate-key", node.span, message).help("keep one of them"));
+        if !names.insert(name.clone()) {
+            // Without the key: in a map of identities it may be a secret.
+            let said = Diagnostic::error("duplicate-key", node.span, "this key is given twice");
+            self.diagnostics.push(said.help("keep one of them"));
         }
         *key = Some(Key { name, span: node.span });
         Ok(())
@@ -249,7 +251,11 @@ fn plain(text: &str) -> Value {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
         "true" | "True" | "TRUE" => Value::Bool(true),
         "false" | "False" | "FALSE" => Value::Bool(false),
-        _ => text.parse().map_or_else(|_| Value::Text(text.to_owned()), Value::Integer),
+        // Only as a number would be written: what is compared as text, such as 007, must keep its spelling.
+        _ => match text.parse::<i64>() {
+            Ok(number) if number.to_string() == text => Value::Integer(number),
+            _ => Value::Text(text.to_owned()),
+        },
     }
 }
 

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use crate::address::Prefixes;
+use crate::conditions::Conditions;
 use crate::descriptors::Tree;
 use crate::diagnostic::Diagnostic;
 use crate::identity::Identity;
 use crate::matcher::Matcher;
 use crate::name::{AttributeId, Names};
-use crate::rule::{Rank, Rule};
+use crate::rule::{Action, Mode, Rank, Rule};
+use crate::shape::head;
 use crate::snapshot::Domain;
+use crate::source::Span;
 use crate::yaml::Node;
 
 use super::rules::{self, Draft};
@@ -27,6 +30,12 @@ pub(super) struct Builder<'f> {
 }
 
 impl Builder<'_> {
+    /// The number of an attribute's name; what is no name is told.
+    pub(super) fn attribute(&mut self, file: usize, name: &str, at: Span) -> Option<AttributeId> {
+        let diagnostics = &mut self.files[file].diagnostics;
+        Conditions { names: &mut self.names, diagnostics, captures: Vec::new() }.attribute(name, at)
+    }
+
     pub(super) fn say(&mut self, file: usize, diagnostic: Diagnostic) {
         self.files[file].diagnostics.push(diagnostic);
     }
@@ -61,7 +70,7 @@ pub(super) fn build(name: &str, parts: &[Part<'_>], files: &mut [File]) -> Domai
 /// What a domain has once; files that say it twice must agree.
 fn settings(builder: &mut Builder<'_>, parts: &[Part<'_>]) {
     let mut tenant: Option<String> = None;
-    for (file, node) in parts {
+    for (place, (file, node)) in parts.iter().enumerate() {
         if let Some((name, at)) = node.text_at("tenant") {
             if tenant.as_ref().is_some_and(|tenant| *tenant != name) {
                 let message =
@@ -72,10 +81,18 @@ fn settings(builder: &mut Builder<'_>, parts: &[Part<'_>]) {
                 );
                 return;
             }
-            builder.tenant = builder.names.intern(&crate::conditions::canonical(&name));
+            builder.tenant = builder.attribute(*file, &name, at.span);
             tenant = Some(name);
         }
         if let Some(ip) = node.get("ip") {
+            if parts[..place]
+                .iter()
+                .any(|(_, other)| other.get("ip").is_some_and(|other| other.value != ip.value))
+            {
+                let said =
+                    Diagnostic::error("ip", head(ip), "another file of this domain has other prefixes");
+                builder.say(*file, said.help("write `ip` in one of them"));
+            }
             let bits =
                 |name: &str| ip.get(name).and_then(Node::count).and_then(|bits| u8::try_from(bits).ok());
             builder.prefixes.v4 = bits("v4_prefix").unwrap_or(builder.prefixes.v4);
@@ -88,7 +105,10 @@ fn finish(name: &str, builder: Builder<'_>, own: usize) -> Domain {
     let Builder { names, tenant, prefixes, identities, drafts, tree, .. } = builder;
     let (rules, groups) = ranked(drafts);
     let matcher = Matcher::new(rules[..own].iter().map(rules::found_by).map(Arc::new).collect());
-    let class = rules.iter().map(|rule| rule.class).max().unwrap_or_default();
+    let counts = |rule: &&Rule| {
+        rule.mode == Mode::Enforce && !matches!(rule.action, Action::Bypass | Action::Unlimited)
+    };
+    let class = rules.iter().filter(counts).map(|rule| rule.class).max().unwrap_or_default();
     let query = query(&names);
     Domain {
         name: name.into(),

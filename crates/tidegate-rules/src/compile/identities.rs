@@ -12,7 +12,7 @@ use super::domain::Builder;
 pub(super) fn read(builder: &mut Builder<'_>, file: usize, node: &Node) {
     let Some(identities) = node.get("identities") else { return };
     for (key, value) in identities.entries() {
-        let Some(from) = builder.names.intern(&crate::conditions::canonical(&key.name)) else { continue };
+        let Some(from) = builder.attribute(file, &key.name, key.span) else { continue };
         let names: Vec<String> =
             value.get("derive").map(Node::items).unwrap_or_default().iter().filter_map(Node::text).collect();
         if names.is_empty() {
@@ -23,7 +23,9 @@ pub(super) fn read(builder: &mut Builder<'_>, file: usize, node: &Node) {
             );
             continue;
         }
-        let derives: Vec<AttributeId> = names.iter().filter_map(|name| builder.names.intern(name)).collect();
+        let derives: Option<Vec<AttributeId>> =
+            names.iter().map(|name| builder.attribute(file, name, key.span)).collect();
+        let Some(derives) = derives else { continue };
         let map = map(builder, file, value, &names);
         let pattern =
             value.text_at("pattern").and_then(|(text, at)| pattern(builder, file, &text, at, &names));

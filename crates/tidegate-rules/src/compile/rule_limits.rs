@@ -3,6 +3,7 @@
 use tidegate_core::{Algorithm, Limit, Window};
 
 use crate::diagnostic::Diagnostic;
+use crate::reference::RULE;
 use crate::rule::{Action, Limits, RuleLimit};
 use crate::shape::head;
 use crate::yaml::{Node, Value};
@@ -33,9 +34,21 @@ impl Written<'_> {
         let mut tiers = Vec::new();
         for (tier, node) in self.rule.get("tiers").map(Node::entries).unwrap_or_default() {
             let nodes: Vec<&Node> = node.items().iter().collect();
+            if nodes.is_empty() {
+                let said = Diagnostic::error(
+                    "no-limit",
+                    tier.span,
+                    format!("the tier `{}` has no limit", tier.name),
+                );
+                self.say(builder, said.help("write one, or leave the tier out"));
+            }
             tiers.push((tier.name.as_str().into(), self.list(builder, rule, action, &nodes)));
         }
-        if !takes_none && one.is_none() && several.is_none() {
+        let misspelt = |key: &str| crate::diagnostic::nearest(key, ["limit", "limits"]).is_some();
+        let misspelt =
+            self.rule.entries().iter().any(|(key, _)| RULE.field(&key.name).is_none() && misspelt(&key.name));
+        let none = one.is_none() && several.is_none_or(|several| several.items().is_empty());
+        if !takes_none && none && !misspelt {
             let missing =
                 Diagnostic::error("no-limit", head(self.rule), format!("the rule `{rule}` has no limit"));
             self.say(
@@ -46,7 +59,8 @@ impl Written<'_> {
         let tier_by = if tiers.is_empty() {
             None
         } else {
-            builder.names.intern(&self.text("tier_by").unwrap_or_else(|| "plan".into()))
+            let at = self.get("tier_by").map_or_else(|| head(self.rule), |node| node.span);
+            builder.attribute(self.file, &self.text("tier_by").unwrap_or_else(|| "plan".into()), at)
         };
         Limits { own, tiers, tier_by }
     }

@@ -2,7 +2,6 @@
 
 use tidegate_core::Timestamp;
 
-use crate::conditions::canonical;
 use crate::diagnostic::Diagnostic;
 use crate::limits;
 use crate::rule::Cost;
@@ -54,7 +53,7 @@ impl Written<'_> {
         let most = node.get("most").and_then(Node::count).unwrap_or(1_000_000);
         match (&node.value, node.text_at("attribute"), node.get("methods")) {
             (Value::Integer(_), ..) => Cost::Fixed(node.count().unwrap_or(1)),
-            (Value::Map(_), Some((name, _)), None) => match builder.names.intern(&canonical(&name)) {
+            (Value::Map(_), Some((name, at)), None) => match builder.attribute(self.file, &name, at.span) {
                 Some(attribute) => Cost::Attribute { attribute, default, most },
                 None => Cost::Fixed(default),
             },
@@ -77,10 +76,22 @@ impl Written<'_> {
                 );
                 Cost::Fixed(1)
             }
-            _ => match node.text().and_then(|name| builder.names.intern(&canonical(&name))) {
-                Some(attribute) => Cost::Attribute { attribute, default, most },
-                None => Cost::Fixed(1),
-            },
+            _ => {
+                let name = node.text().unwrap_or_default();
+                if name.starts_with(|first: char| !first.is_ascii_alphabetic()) {
+                    let said = Diagnostic::error(
+                        "cost",
+                        node.span,
+                        format!("`{name}` is no whole number and no attribute"),
+                    );
+                    self.say(builder, said.help("write a whole number, or the name of an attribute"));
+                    return Cost::Fixed(1);
+                }
+                match builder.attribute(self.file, &name, node.span) {
+                    Some(attribute) => Cost::Attribute { attribute, default, most },
+                    None => Cost::Fixed(1),
+                }
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::rule::{
     Action, Class, Cost, Counted, Limits, Mode, Numbers, Origin, Refusal, Rule, RuleLimit, Scope, TreeRule,
 };
 use crate::shape::head;
+use crate::words::is_secret;
 use crate::yaml::{Node, Value};
 
 use super::domain::Builder;
@@ -50,12 +51,17 @@ fn descriptor(builder: &mut Builder<'_>, file: usize, node: &Node, (parent, path
         return builder.say(file, said.help("write `key: generic_key`, or whatever the proxy sends"));
     };
     let value = node.text_at("value").map(|(value, _)| value).unwrap_or_default();
-    let name = if value.is_empty() { key.clone() } else { format!("{key}={value}") };
+    let name = match value.as_str() {
+        "" => key.clone(),
+        // A number in place of a secret, so that names stay apart.
+        _ if is_secret(&key) => format!("{key}=#{}", builder.drafts.len()),
+        value => format!("{key}={value}"),
+    };
     let Some(place) = builder.tree.add(parent, &key, &value) else {
         let said = Diagnostic::error(
             "duplicate-descriptor",
             head(node),
-            format!("`{name}` is on this level already"),
+            format!("`{key}` with this value is on this level already"),
         );
         return builder.say(file, said.help("a key and value stand once on a level; merge the two"));
     };

@@ -88,7 +88,7 @@ impl<'v> Facts<'v> {
         if let Address::Read(address) = fact.address.get() {
             return address;
         }
-        let address = fact.value.parse().ok().map(|address: IpAddr| address.to_canonical());
+        let address = crate::address::parse(fact.value);
         fact.address.set(Address::Read(address));
         address
     }

@@ -44,7 +44,7 @@ fn an_empty_file_is_nothing() {
 fn a_key_that_is_given_twice_is_an_error_at_the_second() {
     assert_eq!(
         bad("a: 1\nb: 2\na: 3\n"),
-        "error[duplicate-key]: the key `a` is given twice\n --> t.yaml:3:1\n  |\n3 | a: 3\n  | ^\n  = help: keep one of \
+        "error[duplicate-key]: this key is given twice\n --> t.yaml:3:1\n  |\n3 | a: 3\n  | ^\n  = help: keep one of \
          them\n\n"
     );
 }
