@@ -1,7 +1,7 @@
 //! What is asked: the store alone, engines over a store, and limitador.
 
 use std::marker::PhantomData;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use anyhow::{Context, Result, ensure};
@@ -51,9 +51,11 @@ impl<S: Store, A: Ask> Way<S, A> {
         let way = Self { engine, callers: Callers::new(), asks: PhantomData };
         for request in 0..REQUESTS {
             let asked = A::with(way.callers.get(request), |check| {
-                let decision =
-                    at_once(pin!(way.engine.check(check, Timestamp::from_micros(START_US))))?.ok()?;
-                Some(decision.limits().len())
+                let decision = pin!(way.engine.check(check, Timestamp::from_micros(START_US)));
+                match decision.poll(&mut at_once()) {
+                    Poll::Ready(Ok(decision)) => Some(decision.limits().len()),
+                    _ => None,
+                }
             });
             ensure!(asked == Some(limits), "a request is held to {asked:?} limits, not {limits}");
         }
@@ -65,8 +67,8 @@ impl<S: Store, A: Ask> Asked for Way<S, A> {
     #[inline]
     fn ask(&self, request: usize, now: Timestamp) -> bool {
         A::with(self.callers.get(request), |check| {
-            let decision = at_once(pin!(self.engine.check(check, now)));
-            decision.and_then(Result::ok).is_some_and(|decision| decision.allowed())
+            let decision = pin!(self.engine.check(check, now)).poll(&mut at_once());
+            matches!(&decision, Poll::Ready(Ok(decision)) if decision.allowed())
         })
     }
 }
@@ -120,11 +122,8 @@ impl Asked for Peer {
     }
 }
 
-/// What a future gives that is ready when it is first asked, as all of ours are here.
+/// For futures that are ready when they are first asked, as all are here.
 #[inline]
-fn at_once<F: Future>(future: Pin<&mut F>) -> Option<F::Output> {
-    match future.poll(&mut TaskContext::from_waker(Waker::noop())) {
-        Poll::Ready(output) => Some(output),
-        Poll::Pending => None,
-    }
+fn at_once() -> TaskContext<'static> {
+    TaskContext::from_waker(Waker::noop())
 }

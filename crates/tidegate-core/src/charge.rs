@@ -105,6 +105,12 @@ struct Entry {
     limit: Limit,
 }
 
+impl Entry {
+    fn charge<'a>(&'a self, key: KeyRef<'a>) -> Charge<'a> {
+        Charge { key, limit: &self.limit, cost: self.cost, group: self.group, pay: self.pay }
+    }
+}
+
 /// Keys may be secret: a plan shows its limits and costs, and of keys only their lengths.
 impl std::fmt::Debug for Plan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -240,13 +246,19 @@ impl Plan {
     pub fn get(&self, index: usize) -> Charge<'_> {
         let start = if index == 0 { 0 } else { self.entries[index - 1].key_end as usize };
         let entry = &self.entries[index];
-        let key = KeyRef::new(&self.keys[start..entry.key_end as usize]);
-        Charge { key, limit: &entry.limit, cost: entry.cost, group: entry.group, pay: entry.pay }
+        entry.charge(KeyRef::new(&self.keys[start..entry.key_end as usize]))
     }
 
     /// The charges in the order in which they were added.
     pub fn charges(&self) -> impl ExactSizeIterator<Item = Charge<'_>> {
-        (0..self.len()).map(|index| self.get(index))
+        let (keys, entries) = (self.keys.as_slice(), self.entries.as_slice());
+        let mut start = 0;
+        entries.iter().map(move |entry| {
+            let end = entry.key_end as usize;
+            let key = KeyRef::new(&keys[start..end]);
+            start = end;
+            entry.charge(key)
+        })
     }
 }
 

@@ -89,10 +89,11 @@ impl<S: Store> Engine<S> {
         let mut way = Way::new(self.loaded.load(), now);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
-        way.word = ask(&way.resolved.plan, |plan| self.store.decide(plan, now)).await;
+        ask(&mut way, |plan| self.store.decide(plan, now)).await;
         self.settle(&mut way)?;
         self.keep(&way, check).await;
-        Ok(self.observe(way))
+        self.observe(&way);
+        Ok(way.decision)
     }
 
     /// Would it pass? Nothing is charged.
@@ -100,7 +101,7 @@ impl<S: Store> Engine<S> {
         let mut way = Way::new(self.loaded.load(), now);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
-        way.word = ask(&way.resolved.plan, |plan| self.store.read(plan, now)).await;
+        ask(&mut way, |plan| self.store.read(plan, now)).await;
         self.settle(&mut way)?;
         Ok(Decision { holds: false, ..way.decision })
     }
@@ -115,14 +116,15 @@ impl<S: Store> Engine<S> {
         let mut way = Way::new(self.loaded.load(), now);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
-        way.word = ask(&way.resolved.plan, |plan| self.store.reserve(plan, hold, now)).await;
+        ask(&mut way, |plan| self.store.reserve(plan, hold, now)).await;
         self.settle(&mut way)?;
         if way.decision.allowed() && !way.resolved.plan.is_empty() {
             let plan = mem::take(&mut way.resolved.plan);
             let held = Held { plan, times: check.cost, until: now.plus_us(hold.term_us) };
             self.remember(way.decision.id, held, now);
         }
-        Ok(self.observe(way))
+        self.observe(&way);
+        Ok(way.decision)
     }
 
     /// Settles a reservation at what it really cost, as many times the cost of one request.
@@ -172,7 +174,7 @@ impl<S: Store> Engine<S> {
         let mut way = Way::new(self.loaded.load(), now);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
-        way.word = ask(&way.resolved.plan, |plan| async move {
+        ask(&mut way, |plan| async move {
             self.store.refund(plan, charged_at, now).await?;
             self.store.read(plan, now).await
         })
@@ -199,7 +201,8 @@ impl<S: Store> Engine<S> {
         self.enter(&mut way, check)?;
         way.resolved.trouble = Some(Trouble::Overload);
         self.settle(&mut way)?;
-        Ok(self.observe(way))
+        self.observe(&way);
+        Ok(way.decision)
     }
 
     fn enter(&self, way: &mut Way, check: &Check<'_>) -> Result<(), Malformed> {
@@ -261,9 +264,8 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    fn observe(&self, way: Way) -> Decision {
+    fn observe(&self, way: &Way) {
         self.observed.decision(&way.decision, way.counts(), way.started.elapsed());
-        way.decision
     }
 
     fn ticket(&self) -> Ticket {
@@ -272,17 +274,17 @@ impl<S: Store> Engine<S> {
 }
 
 /// Asks the store, unless there is nothing to ask.
-async fn ask<'p, F>(plan: &'p Plan, question: impl FnOnce(&'p Plan) -> F) -> Word
+async fn ask<'w, F>(way: &'w mut Way, question: impl FnOnce(&'w Plan) -> F)
 where
     F: Future<Output = Result<Answer, StoreError>>,
 {
+    let Way { resolved: Resolved { plan, .. }, word, .. } = way;
     if plan.is_empty() {
-        return Word::NotAsked;
+        return;
     }
-    match contained(async { question(plan).await }).await {
-        Ok(Ok(answer)) => Word::Answer(answer),
-        Ok(Err(error)) => Word::Failed(error),
-        Err(Panicked) => Word::Panicked,
+    let asked = contained(async { *word = question(plan).await.into() });
+    if asked.await.is_err() {
+        *word = Word::Panicked;
     }
 }
 

@@ -17,7 +17,7 @@ use crate::decision::{LimitAt, Tier, Trouble};
 use crate::matching::Matches;
 
 use chosen::{Chosen, Source};
-use keys::Addresses;
+use keys::{Addresses, Counter};
 
 /// How long an idempotency key is remembered.
 const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
@@ -105,8 +105,13 @@ impl<'a, 'v> Writer<'a, 'v> {
         };
         let Some(facts) = self.facts(chosen) else { return Ok(()) };
         let mut addresses = Addresses::new();
-        let counted = keys::counter(self.check, self.domain, rule, (chosen, facts, &mut addresses));
-        let Some(mut counter) = counted else { return Ok(()) };
+        let mut counter = Counter::default();
+        if let (Source::Tree { descriptor }, Some(tree)) = (chosen.source, rule.tree.as_deref()) {
+            let Some(asked) = self.check.descriptors.get(usize::from(descriptor)) else { return Ok(()) };
+            counter.count_entries(self.domain, asked.entries, &tree.shared);
+        } else if counter.count_by(self.domain, rule, (facts, &mut addresses)).is_none() {
+            return Ok(());
+        }
         let tier = rule.limits.tier_by.and_then(|attribute| facts.get(attribute));
         let (tier, limits) = tier_of(rule, tier);
         let cost = self.cost(chosen, rule, facts);
@@ -137,7 +142,8 @@ impl<'a, 'v> Writer<'a, 'v> {
         let limit = Limit::fixed_window(amount, Window::Aligned(per))
             .map_err(|error| Malformed::Override(error.to_string()))?;
         let identity = format!("fixed_window/{}", tidegate_rules::notation::show(per));
-        let mut counter = keys::of_entries(self.domain, asked.entries, &[]);
+        let mut counter = Counter::default();
+        counter.count_entries(self.domain, asked.entries, &[]);
         let cost = asked.cost.unwrap_or(self.check.cost);
         let at = LimitAt { rule: 0, tier: Tier::Override, limit: 0 };
         self.push(counter.of(&identity), (limit, cost, Pay::IfAdmitted), (chosen, at, false)).map(|_| ())
