@@ -20,14 +20,15 @@ pub enum Pay {
     #[default]
     IfAdmitted,
     /// Then, and also when its group or the first one is refused: in that case past the limit as well, as a debt, until
-    /// twice the capacity is used. Who keeps trying stays refused; who pauses waits for at most one capacity of debt more
-    /// than if refusals did not count. For limits that count refused requests and, in a group of its own, for requests
-    /// that are counted without being held to the limit.
+    /// twice the capacity is used. So who keeps trying replaces what drains or fades, and stays refused; who pauses owes
+    /// at most one capacity. For limits that count refused requests and, in a group of its own, for requests that are
+    /// counted without being held to the limit.
     ///
     /// A meter's level goes up to twice its capacity, and so does what a sliding window or log counts; an exact log keeps
-    /// up to two time stamps per unit of its amount, one with a precision twice as many as otherwise. The places that
-    /// refusals take in a queue that shapes delay those behind them, never by more than a full queue does. A fixed
-    /// window forgets its debt with the rest when it ends.
+    /// up to two time stamps per unit of its amount, one with a precision twice as many as otherwise. A log forgets a burst
+    /// all at once, a window later, and a fixed window all of it at its end: what came while the debt was at its bound was
+    /// not booked, so that they admit again. The places that refusals take in a queue that shapes delay those behind
+    /// them, never by more than a full queue does.
     Always,
     /// Never. For requests that are held to a limit without counting against it.
     Never,

@@ -70,7 +70,7 @@ fn copy(plan: &Plan, flaw: Flaw, keep: impl Fn(usize) -> bool) -> Plan {
 }
 
 impl Flawed {
-    /// Decides, and gives back at once what was charged past a limit: right in all else.
+    /// Decides, and gives back at once what was charged past a limit: right in nearly all else.
     fn decide_without_debt(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
         let before = self.0.read_now(plan, now)?.verdicts;
         let answer = self.0.decide_now(plan, now)?;

@@ -15,6 +15,7 @@ pub(super) fn cases<S: Store>() -> Vec<Case<S>> {
         ("twins pay for a refusal together", twins_pay_for_a_refusal_together),
         ("groups share the bound of a debt", groups_share_the_bound_of_a_debt),
         ("who keeps trying stays refused", who_keeps_trying_stays_refused),
+        ("who keeps trying after a burst stays refused", who_keeps_trying_after_a_burst_stays_refused),
         ("who pauses is admitted", who_pauses_is_admitted),
     ]
 }
@@ -106,6 +107,18 @@ fn who_keeps_trying_stays_refused<S: Store>(store: &S) {
         assert!(passed == 5 || anew && passed > 5, "{name}: {passed} passed");
         let uncounted = format!("{name} uncounted");
         assert!(hammer(store, &single(&uncounted, limit, 1)).0 > 5, "{name}: nothing else refuses");
+    }
+}
+
+/// What was booked in one instant fades or drains slowly enough to be replaced, except where it leaves all at once: fixed
+/// windows start anew, and a log forgets the burst.
+fn who_keeps_trying_after_a_burst_stays_refused<S: Store>(store: &S) {
+    for (name, limit) in every_rate_limit(5) {
+        let at_once = name.starts_with("fixed_window") || name.starts_with("sliding_log");
+        let plan = always(name, limit, 1);
+        let burst = (0..20).filter(|_| decide(store, &plan, START).allowed()).count();
+        let (passed, _) = hammer(store, &plan);
+        assert_eq!((burst, passed > 0), (5, at_once), "{name}: {passed} passed");
     }
 }
 
