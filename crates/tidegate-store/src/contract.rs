@@ -15,7 +15,8 @@ use tidegate_core::{Outside, Plan, Ticket, Timestamp, Verdict};
 pub trait Store: Send + Sync {
     /// Charges every group of the plan that passes: the first if all of its charges pass, and each later one if, in
     /// addition, the first did. A group that does not pass is charged nowhere, except where a charge says that a refusal
-    /// [pays](tidegate_core::Pay); that is the same step: a gate is closed before anybody else is decided.
+    /// [pays](tidegate_core::Pay); that is the same step: a gate is closed before anybody else is decided, and what is
+    /// always paid is charged past the limit, as a debt, until twice the limit is used.
     ///
     /// Verdicts tell the counters as the answer leaves them. What a refusal charged is asked once more: a charge that was
     /// refused is told how long it must wait now, and a gate that closed says when it opens. A charge that had room was not

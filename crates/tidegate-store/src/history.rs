@@ -55,8 +55,8 @@ pub enum Order {
     Sequence,
     /// Those of one instant may have happened in any order, as under threads. Whatever the order was, decisions only
     /// fill counters: each charge that had room had it before that instant, each refusal must be one after all that was
-    /// paid in it, and what refusals paid comes to the same total, because it ends where a limit does. Events other than
-    /// decisions, and changes of a limit's numbers, need instants of their own.
+    /// paid in it, and what refusals paid comes to the same total, because admissions end at the limit, and refusals at
+    /// twice the limit. Events other than decisions, and changes of a limit's numbers, need instants of their own.
     Instants,
 }
 
@@ -114,10 +114,10 @@ pub enum Breach {
     /// Paid although it was not due, or not paid although it was: see [`Pay`](tidegate_core::Pay).
     #[error("a charge was not paid as its group and its way of paying say")]
     NotWhole,
-    /// A charge that is always paid was not, although there was room.
-    #[error("a refusal was not paid although {left} units were left of a limit of {limit}")]
+    /// A charge that is always paid was not, although its debt was not at its bound.
+    #[error("a refusal was not paid although {left} units were left of twice a limit of {limit}")]
     Unpaid {
-        /// Units that were left.
+        /// Units that refusals could still charge.
         left: u64,
         /// The limit.
         limit: u64,

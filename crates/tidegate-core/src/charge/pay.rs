@@ -19,9 +19,16 @@ pub enum Pay {
     /// If its group passes and, for later groups, the first one does too.
     #[default]
     IfAdmitted,
-    /// Then, and also when its group or the first one is refused: in that case as far as there is room, the lesser of its
-    /// cost and what remains. For limits that count refused requests and, in a group of its own, for requests that are
+    /// Then, and also when its group or the first one is refused: in that case past the limit as well, as a debt, until
+    /// twice the capacity is used. So who keeps trying replaces what drains or fades, and stays refused; who pauses owes
+    /// at most one capacity. For limits that count refused requests and, in a group of its own, for requests that are
     /// counted without being held to the limit.
+    ///
+    /// A meter's level goes up to twice its capacity, and so does what a sliding window or log counts; an exact log keeps
+    /// up to two time stamps per unit of its amount, one with a precision twice as many as otherwise. A log forgets a burst
+    /// all at once, a window later, and a fixed window all of it at its end: what came while the debt was at its bound was
+    /// not booked, so that they admit again. The places that refusals take in a queue that shapes delay those behind
+    /// them, never by more than a full queue does.
     Always,
     /// Never. For requests that are held to a limit without counting against it.
     Never,

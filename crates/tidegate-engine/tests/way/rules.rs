@@ -231,13 +231,17 @@ fn a_rule_that_blocks_keeps_its_gate_closed() {
 #[test]
 fn refused_requests_count_if_the_rule_says_so() {
     let mut way = Way::new(
-        "rules: [{ name: login, by: [user], count_refused: true, limit: { amount: 2, per: 1m, algorithm: sliding_log } }]",
+        "rules: [{ name: login, by: [user], count_refused: true, limit: { amount: 2, per: 1m, algorithm: sliding_window } }]",
     );
-    assert_eq!(way.passing(&[("user", "a")]), 2);
-    way.pass(50);
-    assert!(!way.allows(&[("user", "a")]), "full, so nothing is added");
-    way.pass(10);
-    assert_eq!(way.passing(&[("user", "a")]), 2);
+    let (hammering, pausing) = ([("user", "a")], [("user", "b")]);
+    assert_eq!([way.passing(&hammering), way.passing(&pausing)], [2, 2]);
+    for second in 1..=180 {
+        way.pass(1);
+        assert!(!way.allows(&hammering), "each refusal counts, {second} s on");
+    }
+    assert!(way.allows(&pausing), "who pauses is admitted");
+    way.pass(120);
+    assert!(way.allows(&hammering), "and so is who stops hammering");
 }
 
 #[test]

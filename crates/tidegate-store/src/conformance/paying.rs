@@ -1,5 +1,6 @@
 //! When charges pay: on refusal, never, or to close a gate.
 
+mod debts;
 mod gates;
 
 use tidegate_core::{Limit, Pay, Plan, Ticket};
@@ -22,8 +23,7 @@ pub(super) fn cases<S: Store>(exact: bool) -> Vec<Case<S>> {
         ("a refund gives back what is paid on admission", a_refund_gives_back_what_is_paid_on_admission),
     ];
     if exact {
-        cases.push(("a refusal pays as far as there is room", a_refusal_pays_as_far_as_there_is_room));
-        cases.push(("twins pay for a refusal together", twins_pay_for_a_refusal_together));
+        cases.extend(debts::cases());
     }
     cases.extend(gates::cases());
     cases
@@ -49,36 +49,6 @@ fn what_always_pays_counts_refusals<S: Store>(store: &S) {
         assert!(admitted.allowed() && admitted.paid(0), "{name}");
         assert_eq!(remaining(store, &single(name, limit, 1), START), 0, "{name}");
     }
-}
-
-fn a_refusal_pays_as_far_as_there_is_room<S: Store>(store: &S) {
-    for (name, limit) in every_rate_limit(5) {
-        decide(store, &single(name, limit, 3), START);
-        let plan = and(Plan::new(), name, (limit, 3), Pay::Always);
-        for has_room in [true, false] {
-            let answer = decide(store, &plan, START);
-            let verdict = answer.verdicts[0];
-            assert_eq!((answer.allowed(), answer.paid(0)), (false, has_room), "{name}");
-            assert_eq!((verdict.remaining, verdict.debt), (0, 0), "{name}");
-            let wait_us = verdict.retry_after_us().expect("a refusal says when");
-            assert!(read(store, &plan, START.plus_us(wait_us)).allowed(), "{name}");
-            assert!(!read(store, &plan, START.plus_us(wait_us - 1)).allowed(), "{name}: paying has its time");
-        }
-        let peek = decide(store, &and(refused(), name, (limit, 0), Pay::Always), START);
-        assert!(!peek.paid(1), "{name}: nothing is not paid");
-    }
-}
-
-fn twins_pay_for_a_refusal_together<S: Store>(store: &S) {
-    let twice = |cost| {
-        and(and(Plan::new(), "twin", (log(5), cost), Pay::Always), "twin", (log(5), cost), Pay::Always)
-    };
-    assert!(decide(store, &twice(1), START).allowed());
-    let answer = decide(store, &twice(2), START);
-    assert_eq!([answer.allowed(), answer.paid(0), answer.paid(1)], [false, true, true]);
-    assert_eq!(remaining(store, &single("twin", log(5), 1), START), 0);
-    let answer = decide(store, &twice(2), START);
-    assert_eq!([answer.allowed(), answer.paid(0), answer.paid(1)], [false; 3]);
 }
 
 /// Requests that are counted and not enforced.

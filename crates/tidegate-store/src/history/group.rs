@@ -20,8 +20,8 @@ pub(super) enum Due {
     Nothing,
     /// All of its cost.
     Whole,
-    /// As much of its cost as there was room for.
-    Room,
+    /// As much of its cost as refusals may charge: until twice the limit is used.
+    Refusal,
 }
 
 impl<'a> Group<'a> {
@@ -76,7 +76,7 @@ impl<'a> Group<'a> {
         let charge = self.charge(index);
         match charge.pay {
             Pay::IfAdmitted | Pay::Always if self.admitted() => Due::Whole,
-            Pay::Always => Due::Room,
+            Pay::Always => Due::Refusal,
             Pay::IfRefused { of } if charge.cost > 0 && self.closes(index, of) => Due::Whole,
             _ => Due::Nothing,
         }

@@ -38,8 +38,10 @@ impl Replay {
         Ok(())
     }
 
-    /// For each instant first what had room, then all that was paid whole, then what filled the rest, and at last what
-    /// found none: if there is any order in which the answers are right, they are right in this one.
+    /// For each instant first what had room, then all that was paid whole, then what refusals paid, and at last what was
+    /// refused: if there is any order in which the answers are right, they are right in this one. Whole charges fit below
+    /// the limit whatever else was paid, so they fit first; refusals then reach the sum of their costs or twice the limit,
+    /// as they did; and who was refused, or found the debt at its bound, finds no more room at the end of the instant.
     pub(super) fn instants(&mut self, events: &[Event]) -> Result<(), Violation> {
         let mut places: Vec<usize> = (0..events.len()).collect();
         places.sort_by_key(|place| events[*place].now);
@@ -51,7 +53,7 @@ impl Replay {
                     None => self.event(event).map_err(|breaks| violation(*place, event, breaks))?,
                 }
             }
-            let looks: [Look; 4] = [Self::had_room, Self::pay, Self::fill, Self::refused];
+            let looks: [Look; 4] = [Self::had_room, Self::pay, Self::pay_refused, Self::refused];
             for look in looks {
                 self.look_at(events, instant, look)?;
             }
@@ -107,7 +109,7 @@ impl Replay {
             for charge in group.members.clone().map(|index| group.charge(index)) {
                 outcomes.push(charge.limit.judge(self.state(&charge), event.now, group.total(&charge)));
             }
-            let looks: [Look; 4] = [Self::had_room, Self::refused, Self::pay, Self::fill];
+            let looks: [Look; 4] = [Self::had_room, Self::refused, Self::pay, Self::pay_refused];
             looks.into_iter().try_for_each(|look| look(self, group))?;
         }
         if self.claims == Claims::default() {
@@ -129,12 +131,13 @@ impl Replay {
         Ok(())
     }
 
-    /// Members that were refused with their group: one of them must have had no room, and none that pays what it can.
+    /// Members that were refused with their group: one of them must have had no room, and those
+    /// that pay for refusals must have paid.
     fn refused(&mut self, group: &Group<'_>) -> Result<(), Breaks> {
         if !group.passed() {
             self.refuses(group)?;
         }
-        group.due(Due::Room).try_for_each(|index| self.is_full_unless_paid(group, index))
+        group.due(Due::Refusal).try_for_each(|index| self.is_spent_unless_paid(group, index))
     }
 
     /// Members that were charged whole, and no others. Of several charges on one key, the first pays for all.
@@ -153,16 +156,16 @@ impl Replay {
         Ok(())
     }
 
-    /// Members that were refused and paid what there was room for. Nothing is not paid.
-    fn fill(&mut self, group: &Group<'_>) -> Result<(), Breaks> {
-        for index in group.due(Due::Room).filter(|index| group.answer.paid(*index)) {
+    /// Members that were refused and paid for it, until twice the limit is used. Nothing is not paid.
+    fn pay_refused(&mut self, group: &Group<'_>) -> Result<(), Breaks> {
+        for index in group.due(Due::Refusal).filter(|index| group.answer.paid(*index)) {
             let charge = group.charge(index);
             let total = group.total(&charge);
             if total == 0 {
                 return Err((index, Breach::NotWhole));
             }
             if group.is_first(index) {
-                self.charge(group, &charge, total.min(self.remaining(&charge, group.now())));
+                self.charge(group, &charge, total.min(self.chargeable(&charge, group.now())));
             }
         }
         Ok(())
@@ -191,9 +194,9 @@ impl Replay {
         }
     }
 
-    fn is_full_unless_paid(&self, group: &Group<'_>, index: usize) -> Result<(), Breaks> {
+    fn is_spent_unless_paid(&self, group: &Group<'_>, index: usize) -> Result<(), Breaks> {
         let charge = group.charge(index);
-        let left = self.remaining(&charge, group.now());
+        let left = self.chargeable(&charge, group.now());
         if group.answer.paid(index) || group.total(&charge) == 0 || left <= self.claims.early {
             return Ok(());
         }
@@ -235,6 +238,13 @@ impl Replay {
 
     fn remaining(&self, charge: &Charge<'_>, now: Timestamp) -> u64 {
         charge.limit.verdict(self.state(charge), now, Outcome::Allowed).remaining
+    }
+
+    /// Units that refusals may still charge: twice the limit, less what is used.
+    fn chargeable(&self, charge: &Charge<'_>, now: Timestamp) -> u64 {
+        let verdict = charge.limit.verdict(self.state(charge), now, Outcome::Allowed);
+        let used = verdict.limit - verdict.remaining + verdict.debt;
+        (2 * verdict.limit).saturating_sub(used)
     }
 }
 

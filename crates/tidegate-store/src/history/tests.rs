@@ -91,7 +91,7 @@ fn refusal(paid: impl Fn(usize, bool) -> bool) -> Event {
 #[test]
 fn a_charge_that_pays_otherwise_than_it_says_is_found() {
     let breaches =
-        [Breach::NotWhole, Breach::Unpaid { left: 3, limit: 3 }, Breach::NotWhole, Breach::NotWhole];
+        [Breach::NotWhole, Breach::Unpaid { left: 6, limit: 3 }, Breach::NotWhole, Breach::NotWhole];
     for order in [Order::Sequence, Order::Instants] {
         assert!(check(&[refusal(|_, paid| paid)], order, Claims::default()).is_ok());
         for (odd, breach) in breaches.iter().enumerate() {
@@ -102,15 +102,17 @@ fn a_charge_that_pays_otherwise_than_it_says_is_found() {
     }
 }
 
-/// A refusal filled what two admissions left, between them or after them: their answers do not tell.
+/// A charge on a limit of five that pays for refusals too.
+fn always(cost: u64) -> Plan {
+    let mut plan = Plan::new();
+    let limit = Limit::sliding_log(5, Duration::from_secs(60)).unwrap();
+    plan.charge_when(Key { home: &[b"k"], own: &[] }, limit, cost, Pay::Always).unwrap();
+    plan
+}
+
+/// Of three refusals one paid whole, one up to the bound, and one nothing; which one, another order would change.
 #[test]
 fn what_refusals_paid_has_no_order_within_an_instant() {
-    let always = |cost| {
-        let mut plan = Plan::new();
-        let limit = Limit::sliding_log(5, Duration::from_secs(60)).unwrap();
-        plan.charge_when(Key { home: &[b"k"], own: &[] }, limit, cost, Pay::Always).unwrap();
-        plan
-    };
     let store = Reference::new();
     let decide = |cost| decided(&always(cost), store.decide_now(&always(cost), NOW).unwrap());
     let mut events: Vec<Event> = [2, 1, 4, 6, 1].map(decide).into();
@@ -119,4 +121,23 @@ fn what_refusals_paid_has_no_order_within_an_instant() {
         let checked = check(&events, Order::Instants, Claims::default());
         assert_eq!(checked, Ok(Checked { decisions: 5, admitted: 2 }));
     }
+}
+
+/// Its refusals fill the limit and no more, so the second one pays nothing.
+#[test]
+fn refusals_that_end_at_the_limit_are_found() {
+    let store = Reference::new();
+    let mut events: Vec<Event> = [4, 3, 3]
+        .map(|cost| {
+            let units = cost.min(store.read_now(&always(1), NOW).unwrap().verdicts[0].remaining);
+            store.decide_now(&always(units), NOW).unwrap();
+            let after = store.read_now(&always(cost), NOW).unwrap();
+            decided(&always(cost), Answer::new(&always(cost), after.verdicts, |_| units > 0))
+        })
+        .into();
+    events[0] = decided(&always(4), Reference::new().decide_now(&always(4), NOW).unwrap());
+    let violation = check(&events, Order::Instants, Claims::default()).unwrap_err();
+    assert_eq!((violation.event, violation.breach), (2, Breach::Unpaid { left: 3, limit: 5 }));
+    let violation = check(&events, Order::Sequence, Claims::default()).unwrap_err();
+    assert!(violation.event == 1 && matches!(violation.breach, Breach::Different { .. }), "{violation}");
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tidegate_core::{Idempotency, Key, Limit, Plan, Ticket, Timestamp};
+use tidegate_core::{Idempotency, Key, Limit, Pay, Plan, Ticket, Timestamp};
 use tidegate_store::{AtEnd, Hold, Reference, StoreError};
 
 const NOW: Timestamp = Timestamp::from_micros(1_790_000_000_000_000);
@@ -12,6 +12,14 @@ const CAP: usize = 2 << 20;
 fn plan(key: u64, limit: Limit, cost: u64) -> Plan {
     let mut plan = Plan::new();
     plan.charge(Key { home: &[&key.to_be_bytes()], own: &[b"rule"] }, limit, cost).unwrap();
+    plan
+}
+
+/// A charge that counts when it is refused too.
+fn counting_refusals(key: u64, limit: Limit) -> Plan {
+    let mut plan = Plan::new();
+    let key = Key { home: &[&key.to_be_bytes()], own: &[b"rule"] };
+    plan.charge_when(key, limit, 1, Pay::Always).unwrap();
     plan
 }
 
@@ -133,6 +141,45 @@ fn what_is_counted_is_what_is_allocated() {
             "{limit:?}: counted {counted}, allocated {real}"
         );
     }
+}
+
+#[test]
+fn logs_that_owe_keep_twice_the_stamps_and_are_counted_so() {
+    let logs = [
+        (Limit::sliding_log(100, MINUTE).unwrap(), 200),
+        (Limit::sliding_log_with_precision(1_000, MINUTE, 100).unwrap(), 200),
+    ];
+    for (limit, stamps) in logs {
+        let store = Reference::with_cap(1 << 30);
+        let empty = store.usage().bytes;
+        let real = allocated(|| {
+            for n in 0..5_000 {
+                for key in 0..50 {
+                    store.decide_now(&counting_refusals(key, limit), NOW.plus_us(n)).unwrap();
+                }
+            }
+        });
+        let counted = store.usage().bytes - empty;
+        assert!(
+            (real * 9 / 10..=real * 11 / 10).contains(&counted),
+            "{limit:?}: counted {counted}, allocated {real}"
+        );
+        // 16 bytes for each, in a list that grows by doubling; the rest is the key, the table and the log itself.
+        let most = 50 * (2 * stamps * 16 + 1_000);
+        assert!((50 * stamps * 16..most).contains(&counted), "{limit:?}: counted {counted}");
+    }
+}
+
+#[test]
+fn logs_that_owe_stay_within_the_cap() {
+    let store = Reference::with_cap(CAP);
+    let log = Limit::sliding_log(500, MINUTE).unwrap();
+    for n in 0..200_000_u64 {
+        store.decide_now(&counting_refusals(n % 200, log), NOW.plus_us(n)).unwrap();
+        assert!(n % 1000 != 0 || store.usage().bytes <= CAP, "{:?}", store.usage());
+    }
+    let usage = store.usage();
+    assert!(usage.bytes <= CAP && usage.evicted > 0, "{usage:?}");
 }
 
 #[test]

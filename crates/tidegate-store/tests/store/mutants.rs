@@ -29,6 +29,8 @@ enum Flaw {
     ChargesReads,
     /// Lets refusals pay nothing.
     ForgetsRefusals,
+    /// Lets refusals pay as far as there is room, and no further.
+    EndsAtTheLimit,
     /// Leaves gates open.
     NeverCloses,
     /// Charges what is never to be paid.
@@ -67,6 +69,36 @@ fn copy(plan: &Plan, flaw: Flaw, keep: impl Fn(usize) -> bool) -> Plan {
     copy
 }
 
+impl Flawed {
+    /// Decides, and gives back at once what was charged past a limit: right in nearly all else.
+    fn decide_without_debt(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
+        let before = self.0.read_now(plan, now)?.verdicts;
+        let answer = self.0.decide_now(plan, now)?;
+        if answer.replayed {
+            return Ok(answer);
+        }
+        for (charge, before) in plan.charges().zip(&before) {
+            let mut debt = Plan::new();
+            debt.charge_encoded(charge.key, *charge.limit, 0).unwrap();
+            let owed = self.0.read_now(&debt, now)?.verdicts[0].debt;
+            debt.clear();
+            debt.charge_encoded(charge.key, *charge.limit, owed.saturating_sub(before.debt)).unwrap();
+            self.0.refund_now(&debt, now, now)?;
+        }
+        let mut verdicts = self.0.read_now(plan, now)?.verdicts;
+        for (verdict, said) in verdicts.iter_mut().zip(&answer.verdicts) {
+            if said.allowed() {
+                verdict.outcome = said.outcome;
+            }
+        }
+        let paid = |index: usize| {
+            let had_room = answer.verdicts[index].debt == before[index].debt || before[index].remaining > 0;
+            answer.paid(index) && had_room
+        };
+        Ok(Answer::new(plan, verdicts, paid))
+    }
+}
+
 impl Store for Flawed {
     async fn decide(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
         match self.1 {
@@ -92,6 +124,7 @@ impl Store for Flawed {
                 let merged = self.0.decide_now(&copy(plan, self.1, |_| true), now)?;
                 Ok(Answer::new(plan, merged.verdicts.clone(), |index| merged.paid(index)))
             }
+            Flaw::EndsAtTheLimit => self.decide_without_debt(plan, now),
             Flaw::WrongClock => self.0.decide_now(plan, now.plus_us(1000)),
             _ => self.0.decide_now(plan, now),
         }
@@ -143,6 +176,7 @@ fn the_suite_finds_every_flaw() {
         Flaw::WrongClock,
         Flaw::ChargesReads,
         Flaw::ForgetsRefusals,
+        Flaw::EndsAtTheLimit,
         Flaw::NeverCloses,
         Flaw::ChargesNever,
     ];

@@ -73,10 +73,10 @@ impl Step<'_> {
         }
     }
 
-    /// Its group was refused, or the first was: what is always paid fills what room there is.
+    /// Its group was refused, or the first was: what is always paid is charged, up to twice the limit in all.
     fn pay_refused(&mut self, index: usize, now: Timestamp) {
         if self.seats[index].charge.pay == Pay::Always {
-            let units = self.seats[index].total.min(self.remaining(index, now));
+            let units = self.seats[index].total.min(self.chargeable(index, now));
             self.pay(index, now, units, Paid::Refused);
         }
     }
@@ -92,8 +92,8 @@ impl Step<'_> {
         }
     }
 
-    /// Charges so many units for all charges of its group on its key, if it is the first of them. A refusal that finds no
-    /// room pays nothing.
+    /// Charges so many units for all charges of its group on its key, if it is the first of them. A refusal that finds the
+    /// debt at its bound pays nothing.
     fn pay(&mut self, index: usize, now: Timestamp, units: u64, paid: Paid) {
         let Seat { charge, first, .. } = self.seats[index];
         if !first {
@@ -106,9 +106,10 @@ impl Step<'_> {
         }
     }
 
-    /// Units that are left at the charge's counter.
-    fn remaining(&self, index: usize, now: Timestamp) -> u64 {
+    /// Units that refusals may still charge at the counter: what is left of the limit, and as much again as a debt.
+    fn chargeable(&self, index: usize, now: Timestamp) -> u64 {
         let seat = &self.seats[index];
-        seat.charge.limit.verdict(self.state(seat), now, seat.outcome).remaining
+        let verdict = seat.charge.limit.verdict(self.state(seat), now, seat.outcome);
+        (verdict.limit + verdict.remaining).saturating_sub(verdict.debt)
     }
 }
