@@ -14,6 +14,7 @@ use crate::snapshot::Domain;
 use crate::source::Span;
 
 use super::rules::{self, Draft};
+use super::tree_names::TreeNames;
 use super::{File, Part, identities, tree};
 
 /// What is known of a domain while it is built.
@@ -25,6 +26,7 @@ pub(super) struct Builder<'f> {
     pub(super) identities: Vec<Identity>,
     pub(super) drafts: Vec<Draft>,
     pub(super) tree: Tree,
+    pub(super) tree_names: TreeNames,
 }
 
 impl Builder<'_> {
@@ -49,6 +51,7 @@ pub(super) fn build(name: &str, parts: &[Part<'_>], files: &mut [File]) -> Domai
         identities: Vec::new(),
         drafts: Vec::new(),
         tree: Tree::new(),
+        tree_names: TreeNames::default(),
     };
     settings(&mut builder, parts);
     for (file, node) in parts {
@@ -59,6 +62,7 @@ pub(super) fn build(name: &str, parts: &[Part<'_>], files: &mut [File]) -> Domai
     }
     rules::check_names(&mut builder);
     let own = builder.drafts.len();
+    builder.tree_names = TreeNames::beside(&builder.drafts);
     for (file, node) in parts {
         tree::read(&mut builder, *file, node);
     }

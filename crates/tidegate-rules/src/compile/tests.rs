@@ -146,3 +146,31 @@ fn no_rule_has_more_limits_than_a_request_can_meet() {
     assert!(compile_one(&rules(64)).snapshot.is_some());
     assert!(compile_one(&rules(65)).render().contains("error[too-many-limits]"));
 }
+
+#[test]
+fn rules_of_a_tree_have_names_of_their_own_and_policies_as_written() {
+    let snapshot = good(
+        "domain: api\nrules: [{ name: user, by: [user], limit: 5/s }, { name: new, was: old, by: [user], limit: 5/s }]\n\
+         descriptors:\n\
+         - { key: user, rate_limit: { unit: second, requests_per_unit: 5 } }\n\
+         - { key: old, rate_limit: { unit: second, requests_per_unit: 5 } }\n\
+         - { key: a, value: b/c=d, rate_limit: { unit: second, requests_per_unit: 5 } }\n\
+         - { key: a, value: b, descriptors: [{ key: c, value: d, rate_limit: { unit: second, requests_per_unit: 5 } }] }\n",
+    );
+    let rules = &snapshot.domain("api").unwrap().rules[2..];
+    let names: Vec<&str> = rules.iter().map(|rule| &*rule.name).collect();
+    assert_eq!(names, ["user#2", "old#2", "a=b/c=d", "a=b/c=d#2"]);
+    let policies: Vec<&str> = rules.iter().map(|rule| &*rule.limits.own[0].policy).collect();
+    assert_eq!(policies, ["user", "old", "a=b/c=d", "a=b/c=d"]);
+}
+
+#[test]
+fn a_secret_of_a_tree_keeps_its_number_when_other_rules_come() {
+    let name = |before: &str| {
+        let tree = "descriptors: [{ key: token, value: x, rate_limit: { unit: day, requests_per_unit: 5 } }]";
+        let snapshot = good(&format!("domain: api\n{before}\n{tree}"));
+        snapshot.domain("api").unwrap().rules.last().unwrap().name.to_string()
+    };
+    assert_eq!(name(""), "token=#1");
+    assert_eq!(name("rules: [{ name: a, by: [user], limit: 5/s }]"), "token=#1");
+}
