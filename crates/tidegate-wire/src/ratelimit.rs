@@ -13,8 +13,9 @@ mod metadata;
 mod tests;
 
 use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderValue};
-use serde_json::Value;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use serde_json::{Value, json};
+use tidegate_core::PlanError;
 use tidegate_engine::{Decision, Malformed, Outcome};
 use tidegate_store::Store;
 
@@ -23,7 +24,7 @@ pub(crate) use statuses::Status;
 pub(crate) use unit::Unit;
 
 use crate::door::{Door, Undecided};
-use crate::problem;
+use crate::problem::{self, Problem};
 use request::Turn;
 
 /// Tells whoever serves the request to do less: the rule that asks for it.
@@ -53,13 +54,36 @@ pub(crate) struct Response {
 pub(crate) enum Failure {
     /// It is no question.
     Malformed(String),
+    /// It is none because of what the client sent: a value without end, or a claim that contradicts what is known.
+    Sent(String),
     /// Nobody could decide, and the class of the rules refuses.
     Undecided,
 }
 
 impl From<Malformed> for Failure {
     fn from(malformed: Malformed) -> Self {
-        Self::Malformed(malformed.to_string())
+        let said = malformed.to_string();
+        match malformed {
+            Malformed::TooLong { .. }
+            | Malformed::Contradiction { .. }
+            | Malformed::Plan(PlanError::Key(_)) => Self::Sent(said),
+            _ => Self::Malformed(said),
+        }
+    }
+}
+
+/// A refusal of what the client sent. Envoy lets requests pass that it gets an error for, so an error would be a way around
+/// every limit.
+pub(crate) fn refusal(request: &Request, said: String) -> Response {
+    let over = Status { over: true, current: None, remaining: 0, reset_s: None };
+    let content_type = (CONTENT_TYPE, HeaderValue::from_static(problem::CONTENT_TYPE));
+    Response {
+        allowed: false,
+        statuses: vec![over; request.descriptors.len()],
+        to_client: HeaderMap::from_iter([content_type]),
+        to_upstream: Vec::new(),
+        body: Problem::of_request(StatusCode::BAD_REQUEST, said).to_json(),
+        metadata: json!({ "domain": request.domain, "reason": "malformed" }),
     }
 }
 

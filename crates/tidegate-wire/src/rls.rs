@@ -49,13 +49,19 @@ impl<S: Store + 'static> RateLimitService for RateLimits<S> {
         let deadline = deadline::of(request.metadata());
         let request = decode::request(request.into_inner());
         let answer = deadline::within(deadline, ratelimit::answer(&self.door, &request)).await?;
-        answer.map(|response| Response::new(encode::response(response))).map_err(failed)
+        match answer {
+            Ok(response) => Ok(Response::new(encode::response(response))),
+            Err(Failure::Sent(said)) => {
+                Ok(Response::new(encode::response(ratelimit::refusal(&request, said))))
+            }
+            Err(failure) => Err(failed(failure)),
+        }
     }
 }
 
 fn failed(failure: Failure) -> Status {
     match failure {
-        Failure::Malformed(message) => Status::invalid_argument(message),
+        Failure::Malformed(message) | Failure::Sent(message) => Status::invalid_argument(message),
         Failure::Undecided => Status::unavailable("it could not be decided whether the request may pass"),
     }
 }

@@ -19,6 +19,15 @@ pub(super) struct Counter<'a> {
     home: usize,
 }
 
+/// Where a counter lives.
+#[derive(Clone, Copy)]
+enum Home<'a> {
+    /// With a tenant: its value, if the request has one.
+    Tenant(Option<&'a str>),
+    /// At its own values.
+    Own,
+}
+
 /// The addresses that a rule counts by, as keys have them.
 pub(super) type Addresses = SmallVec<[AddressKey; 1]>;
 
@@ -47,7 +56,7 @@ impl<'a> Counter<'a> {
         }
         let mut addresses = addresses.iter();
         let tenant = domain.tenant.filter(|_| rule.scope == Scope::Tenant);
-        self.begin(domain, tenant.map(|tenant| facts.get(tenant)));
+        self.begin(domain, tenant.map_or(Home::Own, |tenant| Home::Tenant(facts.get(tenant))));
         self.parts.push(rule.identity.as_bytes());
         for by in &rule.by {
             self.parts.push(match by {
@@ -72,7 +81,7 @@ impl<'a> Counter<'a> {
     ) {
         let tenant = domain.tenant.map(|tenant| domain.names.name(tenant));
         let tenant = tenant.and_then(|tenant| entries.iter().find(|(key, _)| *key == tenant));
-        self.begin(domain, tenant.map(|(_, value)| Some(*value)));
+        self.begin(domain, tenant.map_or(Home::Own, |(_, value)| Home::Tenant(Some(value))));
         self.parts.push(b"");
         for (place, (key, value)) in entries.iter().enumerate() {
             let pattern = shared.get(place).and_then(Option::as_deref);
@@ -82,18 +91,17 @@ impl<'a> Counter<'a> {
         self.end();
     }
 
-    /// With a tenant's value, or with that of a request that has none, its home is known at once.
-    #[expect(clippy::option_option, reason = "no tenant in the domain, none in the request, or one")]
-    fn begin(&mut self, domain: &'a Domain, tenant: Option<Option<&'a str>>) {
+    /// A tenant's home is known at once.
+    fn begin(&mut self, domain: &'a Domain, home: Home<'a>) {
         self.parts.push(domain.name.as_bytes());
-        if let Some(tenant) = tenant {
+        if let Home::Tenant(tenant) = home {
             self.parts.extend(tenant.map(str::as_bytes));
             self.home = self.parts.len();
             self.parts.push(LIMIT);
         }
     }
 
-    /// Without one, all that was added is its home.
+    /// Without a tenant, all that was added is its home.
     fn end(&mut self) {
         if self.home == 0 {
             self.home = self.parts.len();

@@ -3,7 +3,7 @@
 //! Who is busiest changes, and a count that steps back would look like a restart. So each rule remembers how much of its
 //! count went into the sum of the others: the sum never shrinks, no line ever does, and together they are exact.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 /// The most rules with a line of their own.
@@ -64,6 +64,11 @@ impl Busiest {
                 seen.last[index] = *count;
                 *count = count.saturating_sub(seen.in_other[index]);
             }
+        }
+        // Rules that are gone are forgotten: reloads must not make this grow for ever.
+        if rules.len() > all.len() {
+            let names: HashSet<_> = all.iter().map(name).collect();
+            rules.retain(|rule, _| names.contains(rule));
         }
         let others = all.len() > own || other.iter().any(|count| *count > 0);
         all.truncate(own);

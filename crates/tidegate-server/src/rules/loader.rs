@@ -1,6 +1,7 @@
 //! Reads rules and puts them in force, one version after the other.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -71,10 +72,11 @@ impl Loader {
     /// Puts in force what a reading gives; what came of it.
     pub(crate) fn reload(&mut self, why: &'static str, reading: io::Result<Reading>) -> Outcome {
         match reading {
-            Ok(reading) => {
-                let reloaded = reconcile(&self.texts, &reading);
-                self.apply(why, reloaded)
-            }
+            // A file that breaks the compiler must not end the reading of all that come after it.
+            Ok(reading) => match catch_unwind(AssertUnwindSafe(|| reconcile(&self.texts, &reading))) {
+                Ok(reloaded) => self.apply(why, reloaded),
+                Err(_) => self.broken(why),
+            },
             Err(error) => {
                 tracing::error!(why, %error, "rules unreadable");
                 self.note(why, Outcome::Failed, Some(format!("the rules cannot be read: {error}")), None);
@@ -83,8 +85,16 @@ impl Loader {
         }
     }
 
+    fn broken(&mut self, why: &'static str) -> Outcome {
+        tracing::error!(why, "compiling the rules broke; the rules in force stay");
+        let error = "compiling the rules broke, which is a fault of Tidegate; the rules in force stay";
+        self.note(why, Outcome::Failed, Some(error.to_owned()), None);
+        Outcome::Failed
+    }
+
     fn apply(&mut self, why: &'static str, reloaded: Reloaded) -> Outcome {
         let Reloaded { outcome, snapshot, texts, files } = reloaded;
+        let had_rules = self.to.engine.snapshot().rules() > 0;
         if let Some(snapshot) = snapshot {
             self.install(snapshot);
         }
@@ -93,6 +103,9 @@ impl Loader {
         let (files_count, version) = (files.len(), self.version);
         let rules = self.to.engine.snapshot().rules();
         let outcome_word = outcome.word();
+        if rules == 0 && had_rules {
+            tracing::warn!(why, "no rules are left: everything passes");
+        }
         if outcome.is_success() {
             tracing::info!(why, outcome = outcome_word, version, files = files_count, rules, "rules");
         } else {

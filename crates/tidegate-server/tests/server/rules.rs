@@ -36,7 +36,7 @@ async fn a_bad_file_keeps_its_last_good_version_and_that_is_told() {
     ] {
         assert!(rules.contains(part), "{part} is not in {rules}");
     }
-    assert!(rules.contains("api.yaml:3:5: the rule `per-key` has no limit"), "{rules}");
+    assert!(rules.contains("api.yaml:3:35: a rule has no key `limt`"), "{rules}");
     let metrics = ask(world.admin(), "GET", "/metrics", "").await.body;
     assert!(metrics.contains("ratelimit_rule_files{state=\"last_good\"} 1\n"), "{metrics}");
     assert_eq!(world.check("k1").await.status, 200);

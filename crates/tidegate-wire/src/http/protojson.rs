@@ -45,7 +45,9 @@ async fn answer<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<
 
 fn failed(failure: Failure) -> Problem {
     match failure {
-        Failure::Malformed(message) => Problem::of_request(StatusCode::BAD_REQUEST, message),
+        Failure::Malformed(message) | Failure::Sent(message) => {
+            Problem::of_request(StatusCode::BAD_REQUEST, message)
+        }
         Failure::Undecided => {
             let detail = "it could not be decided whether the request may pass; retry in 1 s";
             Problem::new(Kind::ReducedCapacity, detail).retry_after_s(1)

@@ -7,6 +7,7 @@ use http::header::RETRY_AFTER;
 use serde_json::json;
 use tidegate_core::Ticket;
 use tidegate_engine::Settled;
+use tidegate_engine::check::MAX_COST;
 use tidegate_store::Store;
 
 use super::answer::{json_response, milliseconds};
@@ -63,6 +64,12 @@ async fn id_and_cost<S: Store + 'static>(door: &Door<S>, request: Request) -> Re
     let id = ticket(&mut fields)?;
     let cost = fields.count(&["cost"])?.ok_or_else(|| fields.missing("cost"))?;
     fields.finish()?;
+    if cost > MAX_COST {
+        return Err(Problem::of_request(
+            StatusCode::BAD_REQUEST,
+            format!("a cost of {cost} is more than {MAX_COST}"),
+        ));
+    }
     Ok((id, cost))
 }
 
@@ -80,7 +87,7 @@ fn ticket(fields: &mut Fields) -> Result<Ticket, Wrong> {
         .ok_or_else(|| Wrong("`id` should be the 32 hexadecimal digits of a decision".to_owned()))
 }
 
-fn respond(settled: &Settled) -> Response {
+pub(super) fn respond(settled: &Settled) -> Response {
     match settled {
         Settled::Done => json_response(StatusCode::OK, &json!({ "settled": true })),
         Settled::Gone => body::respond(&Problem::of_request(

@@ -245,7 +245,7 @@ proptest! {
                     prop_assert!(response.allowed || response.statuses.iter().any(|status| status.over));
                     prop_assert_eq!(response.allowed, response.body.is_empty());
                 }
-                Err(Failure::Malformed(message)) => prop_assert!(!message.is_empty()),
+                Err(Failure::Malformed(message) | Failure::Sent(message)) => prop_assert!(!message.is_empty()),
                 Err(Failure::Undecided) => prop_assert!(false, "an embedded store always decides"),
             }
         }

@@ -1,6 +1,7 @@
 //! Reservations, slots and refunds.
 
 use super::*;
+use tidegate_engine::Settled;
 
 fn with(mut body: Value, more: Value) -> Value {
     if let (Some(body), Value::Object(more)) = (body.as_object_mut(), more) {
@@ -71,13 +72,26 @@ async fn a_refund_gives_back_what_was_charged_and_no_more() {
     assert_eq!(left(&door).await, 2);
 }
 
+#[test]
+fn what_cannot_be_settled_is_503_with_a_time_to_return() {
+    let response = crate::http::settle::respond(&Settled::Failed("the store is full".to_owned()));
+    assert_eq!((response.status().as_u16(), response.headers()["retry-after"].as_bytes()), (503, &b"1"[..]));
+}
+
 #[tokio::test]
-async fn what_cannot_be_settled_is_503_with_a_time_to_return() {
+async fn a_cost_beyond_all_bounds_is_refused() {
+    let (door, _) = door(RULES);
+    let id = "0".repeat(32);
+    let back = post(&door, "/v1/commit", json!({ "id": id, "cost": u64::MAX })).await;
+    assert!(back.problem(400).contains("is more than"));
+}
+
+#[tokio::test]
+async fn what_nobody_decided_holds_nothing() {
     let rules = "domain: api\nrules: [{ name: a, by: [user], limit: 1/s }]";
     let (door, _) = door_to(Faulty::Failing, rules, DoorSettings::default());
     let reserved = post(&door, "/v1/reserve", alice()).await;
     assert_eq!(reserved.body["reason"], "undecided");
     let back = post(&door, "/v1/cancel", json!({ "id": reserved.body["id"] })).await;
-    back.problem(503);
-    assert_eq!(back.headers["retry-after"], "1");
+    back.problem(410);
 }
