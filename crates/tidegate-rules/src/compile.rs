@@ -5,12 +5,14 @@ mod identities;
 mod rules;
 mod rule_limits;
 mod rule_terms;
+mod tree_names;
 mod tree;
 
 use std::collections::BTreeMap;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::reference::FILE;
+use crate::secrets;
 use crate::shape::{self, Shape, head};
 use crate::snapshot::Snapshot;
 use crate::source::Source;
@@ -28,7 +30,7 @@ pub struct Compiled {
 /// A file and what was found in it.
 #[derive(Debug)]
 pub struct File {
-    /// The text.
+    /// The text, with stars in place of secrets: its excerpts are shown and logged.
     pub source: Source,
     /// What was found.
     pub diagnostics: Diagnostics,
@@ -61,6 +63,7 @@ pub fn compile(mut sources: Vec<Source>) -> Compiled {
         crate::lint::warn(snapshot, &mut files);
     }
     let snapshot = snapshot.filter(|_| !files.iter().any(|file| file.diagnostics.has_errors()));
+    let files = files.into_iter().zip(&trees).map(|(file, tree)| hide_secrets(file, tree.as_ref())).collect();
     Compiled { snapshot, files }
 }
 
@@ -77,6 +80,11 @@ fn read(file: &mut File) -> Option<Node> {
     }
     shape::check(&node, &Shape::Object(&FILE), "file", &mut file.diagnostics);
     Some(node)
+}
+
+fn hide_secrets(file: File, tree: Option<&Node>) -> File {
+    let spans = tree.map(secrets::spans).unwrap_or_default();
+    File { source: file.source.hiding(&spans), ..file }
 }
 
 fn by_domain<'n>(files: &mut [File], trees: &'n [Option<Node>]) -> BTreeMap<String, Vec<Part<'n>>> {

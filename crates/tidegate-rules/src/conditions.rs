@@ -179,7 +179,7 @@ impl Conditions<'_> {
         let starts = text.trim_start();
         match name {
             "path" | "host" => self.glob(attribute, text, at),
-            "ip" | "remote_address" => self.cidr(text, at).map(|network| Test::Cidr(vec![network])),
+            "ip" | "remote_address" => self.cidr(name, text, at).map(|network| Test::Cidr(vec![network])),
             "method" => Some(exact(&text.to_uppercase())),
             _ if starts.starts_with(['<', '>']) => self.number(name, text, at),
             _ => {
@@ -219,7 +219,7 @@ impl Conditions<'_> {
                 "cidr" => {
                     let texts = value.items().iter().filter_map(|item| Some((item.text()?, item)));
                     let networks: Option<Vec<IpNet>> =
-                        texts.map(|(text, item)| self.cidr(&text, item.inner_span(&text))).collect();
+                        texts.map(|(text, item)| self.cidr(name, &text, item.inner_span(&text))).collect();
                     is(Test::Cidr(networks?))
                 }
                 "present" => is(if value.truth()? { Test::Present } else { Test::Absent }),
@@ -272,11 +272,11 @@ impl Conditions<'_> {
         }
     }
 
-    fn cidr(&mut self, text: &str, at: Span) -> Option<IpNet> {
+    fn cidr(&mut self, name: &str, text: &str, at: Span) -> Option<IpNet> {
         let network = text.parse::<IpNet>().ok().map(|network| network.trunc());
         let network = network.or_else(|| address::parse(text).map(IpNet::from));
         if network.is_none() {
-            let message = format!("`{text}` is no address and no network");
+            let message = format!("`{}` is no address and no network", shown(name, text));
             self.diagnostics.push(
                 Diagnostic::error("cidr", at, message)
                     .help("write 203.0.113.7 or 10.0.0.0/8 or 2001:db8::/32"),

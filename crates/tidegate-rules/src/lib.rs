@@ -25,6 +25,7 @@ pub mod identity;
 pub mod descriptors;
 pub mod rule;
 pub mod snapshot;
+mod secrets;
 mod compile;
 mod lint;
 pub mod words;

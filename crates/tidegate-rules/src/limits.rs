@@ -11,7 +11,7 @@ use crate::notation::{self, Per, Short, Unit};
 use crate::rule::{Counted, Numbers, RuleLimit};
 use crate::shape::head;
 use crate::source::Span;
-use crate::yaml::{Node, Value};
+use crate::yaml::{Key, Node, Value};
 
 /// How long a slot lasts that is neither given back nor renewed, unless the rule says otherwise.
 const TERM: Duration = Duration::from_secs(60);
@@ -42,6 +42,7 @@ fn short(short: Short, span: Span, shaping: bool) -> Made<RuleLimit> {
         Short::Concurrent { slots } => concurrency(slots, TERM).map_err(|error| impossible(span, &error)),
         Short::Rate { amount, per: Per::Span(per), burst } if shaping => {
             meter("leaky_bucket", amount, per, burst.unwrap_or(amount), Limit::leaky_bucket_shaping)
+                .map(delayed)
                 .map_err(|error| impossible(span, &error))
         }
         Short::Rate { amount, per: Per::Span(per), burst: None } => {
@@ -73,7 +74,9 @@ fn long(node: &Node, shaping: bool) -> Made<RuleLimit> {
         "sliding_window" => sliding_window(node)?,
         "sliding_log" => sliding_log(node)?,
         "concurrency" => {
-            let slots = needed(node, "slots", &["amount"])?;
+            once(node, &["slots", "amount"], "how many")?;
+            let slots = node.get("amount").and_then(Node::count);
+            let slots = slots.map_or_else(|| needed(node, "slots"), Ok)?;
             let term = duration_at(node, "term")?.unwrap_or(TERM);
             concurrency(slots, term).map_err(|error| impossible(head(node), &error))?
         }
@@ -162,18 +165,34 @@ fn refuse_strangers(node: &Node, algorithm: &str) -> Made<()> {
     Ok(())
 }
 
-fn bucket(node: &Node, algorithm: &str, shaping: bool) -> Made<RuleLimit> {
-    let (amount, per) = match node.text_at("refill") {
-        Some((text, at)) => match notation::parse(&text, at.inner_span(&text))? {
-            Short::Rate { amount, per: Per::Span(per), burst: None } => (amount, per),
-            _ => {
-                return Err(
-                    Diagnostic::error("limit", at.span, "a refill is a rate").help("write it as 10/s")
-                );
-            }
-        },
-        None => (needed(node, "amount", &["refill"])?, span_at(node)?),
+/// What a key says; one without a value says nothing.
+fn given(node: &Node) -> impl Iterator<Item = (&Key, &Node)> {
+    node.entries().iter().filter(|(_, value)| value.value != Value::Null).map(|(key, value)| (key, value))
+}
+
+/// What is said in two ways is said once too often: one of them would be ignored.
+fn once(node: &Node, names: &[&str], what: &str) -> Made<()> {
+    let mut said = given(node).map(|(key, _)| key).filter(|key| names.contains(&key.name.as_str()));
+    let (Some(first), Some(second)) = (said.next(), said.next()) else { return Ok(()) };
+    let message = format!("`{}` and `{}` both say {what}", first.name, second.name);
+    Err(Diagnostic::error("limit", second.span, message).help("keep one of them"))
+}
+
+/// The rate of a bucket: an amount per time, or a refill.
+fn rate(node: &Node) -> Made<(u64, Duration)> {
+    let Some((text, at)) = node.text_at("refill") else {
+        return Ok((needed(node, "amount")?, span_at(node)?));
     };
+    once(node, &["refill", "amount"], "the rate")?;
+    once(node, &["refill", "per"], "the rate")?;
+    match notation::parse(&text, at.inner_span(&text))? {
+        Short::Rate { amount, per: Per::Span(per), burst: None } => Ok((amount, per)),
+        _ => Err(Diagnostic::error("limit", at.span, "a refill is a rate").help("write it as 10/s")),
+    }
+}
+
+fn bucket(node: &Node, algorithm: &str, shaping: bool) -> Made<RuleLimit> {
+    let (amount, per) = rate(node)?;
     let capacity = size(node)?.unwrap_or(amount);
     let build: fn(u64, Rate) -> Result<Limit, LimitError> = match (algorithm, shaping) {
         ("leaky_bucket", true) => Limit::leaky_bucket_shaping,
@@ -181,23 +200,20 @@ fn bucket(node: &Node, algorithm: &str, shaping: bool) -> Made<RuleLimit> {
         ("token_bucket", _) => Limit::token_bucket,
         _ => |burst, rate| Limit::gcra(rate, burst),
     };
-    meter(algorithm, amount, per, capacity, build).map_err(|error| impossible(head(node), &error))
+    let made = meter(algorithm, amount, per, capacity, build);
+    let made = made.map_err(|error| impossible(head(node), &error))?;
+    Ok(if algorithm == "leaky_bucket" && shaping { delayed(made) } else { made })
 }
 
 /// How much a bucket holds, which has three names and is said once.
 fn size(node: &Node) -> Made<Option<u64>> {
-    let is_size = |name: &str| matches!(name, "capacity" | "queue" | "burst");
-    let mut sizes = node.entries().iter().filter(|(key, _)| is_size(key.name.as_str()));
-    let Some((first, size)) = sizes.next() else { return Ok(None) };
-    if let Some((second, _)) = sizes.next() {
-        let message = format!("`{}` and `{}` both say how much the bucket holds", first.name, second.name);
-        return Err(Diagnostic::error("limit", second.span, message).help("keep one of them"));
-    }
-    Ok(size.count())
+    let names = ["capacity", "queue", "burst"];
+    once(node, &names, "how much the bucket holds")?;
+    Ok(names.iter().find_map(|name| node.get(name).and_then(Node::count)))
 }
 
 fn fixed_window(node: &Node) -> Made<RuleLimit> {
-    let amount = needed(node, "amount", &[])?;
+    let amount = needed(node, "amount")?;
     let (text, at) = node.text_at("per").ok_or_else(|| missing(node, "per"))?;
     let zone = node.text_at("tz").map(|(zone, _)| zone);
     let from = node.get("from").and_then(Node::count).and_then(|day| u8::try_from(day).ok());
@@ -206,7 +222,8 @@ fn fixed_window(node: &Node) -> Made<RuleLimit> {
     let per = notation::window(&text, at.inner_span(&text), by_calendar)?;
     match (per, window.as_deref()) {
         (notation::Length::Calendar(unit), None | Some("calendar")) => {
-            let from = from.map(|day| notation::in_unit(day, unit, at.span)).transpose()?;
+            let day_at = node.get("from").map_or(at.span, |day| day.span);
+            let from = from.map(|day| notation::in_unit(day, unit, day_at)).transpose()?;
             calendar(amount, unit, zone.as_deref(), from, at.span)
         }
         (notation::Length::Calendar(_), Some(_)) => {
@@ -225,7 +242,7 @@ fn fixed_window(node: &Node) -> Made<RuleLimit> {
 }
 
 fn sliding_window(node: &Node) -> Made<RuleLimit> {
-    let (amount, per) = (needed(node, "amount", &[])?, span_at(node)?);
+    let (amount, per) = (needed(node, "amount")?, span_at(node)?);
     let parts = node.get("parts").and_then(Node::count).and_then(|parts| u32::try_from(parts).ok());
     let limit = match parts {
         Some(parts) => Limit::sliding_window_in_parts(amount, per, parts),
@@ -236,7 +253,7 @@ fn sliding_window(node: &Node) -> Made<RuleLimit> {
 }
 
 fn sliding_log(node: &Node) -> Made<RuleLimit> {
-    let (amount, per) = (needed(node, "amount", &[])?, span_at(node)?);
+    let (amount, per) = (needed(node, "amount")?, span_at(node)?);
     let limit = match node.get("precision").and_then(Node::count) {
         Some(precision) => Limit::sliding_log_with_precision(amount, per, precision),
         None => Limit::sliding_log(amount, per),
@@ -244,9 +261,8 @@ fn sliding_log(node: &Node) -> Made<RuleLimit> {
     Ok(windowed(limit.map_err(|error| impossible(head(node), &error))?, "sliding_log", amount, per))
 }
 
-fn needed(node: &Node, name: &str, or: &[&str]) -> Made<u64> {
-    let other = or.iter().find_map(|name| node.get(name).and_then(Node::count));
-    node.get(name).and_then(Node::count).or(other).ok_or_else(|| missing(node, name))
+fn needed(node: &Node, name: &str) -> Made<u64> {
+    node.get(name).and_then(Node::count).ok_or_else(|| missing(node, name))
 }
 
 fn missing(node: &Node, name: &str) -> Diagnostic {
@@ -320,6 +336,11 @@ fn meter(
     let limit = build(capacity, Rate::new(amount, per)?)?;
     let written = format!("{amount}/{} burst {capacity}", notation::show(per));
     Ok(RuleLimit { written: written.into(), ..windowed(limit, name, amount, per) })
+}
+
+/// A bucket that shapes holds back what others refuse, and is shown so.
+fn delayed(limit: RuleLimit) -> RuleLimit {
+    RuleLimit { written: format!("{} delayed", limit.written).into(), ..limit }
 }
 
 fn windowed(limit: Limit, name: &str, amount: u64, per: Duration) -> RuleLimit {

@@ -106,20 +106,18 @@ impl Comparison {
 }
 
 /// The furthest that an exponent may move the point.
-const FURTHEST: i32 = 400;
+const FURTHEST: i32 = 1_000;
 
 /// A number without its exponent, which other programs write for very small and very large ones.
 fn expand(text: &str) -> Option<Cow<'_, str>> {
     let Some((digits, exponent)) = text.split_once(['e', 'E']) else { return Some(Cow::Borrowed(text)) };
-    let exponent: i32 = exponent.parse().ok().filter(|exponent: &i32| exponent.abs() <= FURTHEST)?;
+    let within = |exponent: &i32| (-FURTHEST..=FURTHEST).contains(exponent);
+    let exponent: i32 = exponent.parse().ok().filter(within)?;
     Decimal::read(digits)?;
-    let (sign, digits) = match digits.strip_prefix('-') {
-        Some(digits) => ("-", digits),
-        None => ("", digits.strip_prefix('+').unwrap_or(digits)),
-    };
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("-", digits));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let all = format!("{whole}{fraction}");
-    let point = i32::try_from(whole.len()).ok()? + exponent;
+    let point = i32::try_from(whole.len()).ok()?.checked_add(exponent)?;
     let before = usize::try_from(point).unwrap_or(0);
     let zeros = |count: usize| "0".repeat(count);
     let expanded = match point {

@@ -323,7 +323,7 @@ pub static DESCRIPTOR: Object = Object {
         ),
         field("share_threshold", Truth, "All values that a wildcard takes share one counter."),
         field("metadata", Anything, "Given back as dynamic metadata with what passes."),
-        field("domain", Text, "Ignored here."),
+        field("domain", Text, "Accepted; all descriptors of a file belong to the domain at its top."),
     ],
 };
 

@@ -1,5 +1,6 @@
 //! Rules as meant: what the compiler makes of what was written, and what a check reads.
 
+use std::fmt;
 use std::sync::Arc;
 
 use tidegate_core::{Algorithm, Limit, Timestamp};
@@ -79,7 +80,6 @@ pub struct Origin {
 }
 
 /// One of the things that a rule counts by.
-#[derive(Debug)]
 pub enum By {
     /// The value of an attribute.
     Attribute(AttributeId),
@@ -96,6 +96,17 @@ pub enum By {
         /// Its name.
         name: Box<str>,
     },
+}
+
+/// Without the glob: what it compares with may be a secret.
+impl fmt::Debug for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Attribute(attribute) => write!(f, "Attribute({attribute:?})"),
+            Self::Address(attribute) => write!(f, "Address({attribute:?})"),
+            Self::Capture { attribute, name, .. } => write!(f, "Capture({attribute:?}, {name})"),
+        }
+    }
 }
 
 impl By {
@@ -305,7 +316,7 @@ pub struct Rank {
 }
 
 /// What only descriptor trees have.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct TreeRule {
     /// The name of the limit in answers, if it has one.
     pub limit_name: Option<Box<str>>,
@@ -319,6 +330,19 @@ pub struct TreeRule {
     pub metadata: Option<Arc<Value>>,
     /// The limit that is shown although it admits nothing (0 per unit).
     pub nothing_per_us: Option<u64>,
+}
+
+/// Without values of descriptors and metadata, which may be secret.
+impl fmt::Debug for TreeRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { limit_name, replaces, quota, nothing_per_us, .. } = self;
+        f.debug_struct("TreeRule")
+            .field("limit_name", limit_name)
+            .field("replaces", replaces)
+            .field("quota", quota)
+            .field("nothing_per_us", nothing_per_us)
+            .finish_non_exhaustive()
+    }
 }
 
 macro_rules! words {

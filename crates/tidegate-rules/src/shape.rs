@@ -69,6 +69,11 @@ impl Object {
     pub fn field(&self, name: &str) -> Option<&'static Field> {
         self.keys.iter().find(|field| field.name == name)
     }
+
+    /// Whether values of attributes are keys of what it describes.
+    fn holds_secrets(&self) -> bool {
+        self.name == crate::reference::IDENTITY.name
+    }
 }
 
 impl Shape {
@@ -166,7 +171,9 @@ fn keys(node: &Node, object: &'static Object, diagnostics: &mut Diagnostics) {
 pub(crate) fn unknown_key(name: &str, span: Span, object: &Object) -> Diagnostic {
     let known = || object.keys.iter().map(|field| field.name);
     let help = format!("the keys of {} are {}", object.name, known().collect::<Vec<_>>().join(", "));
-    let message = format!("{} has no key `{name}`", object.name);
+    // A value of a secret attribute may stand there by mistake, one level too high.
+    let shown = if object.holds_secrets() { "of this name".to_owned() } else { format!("`{name}`") };
+    let message = format!("{} has no key {shown}", object.name);
     Diagnostic::error("unknown-key", span, message).did_you_mean(name, known()).help(help)
 }
 

@@ -67,6 +67,22 @@ impl Source {
         &self.text
     }
 
+    /// The same with stars in place of these stretches; every line stays where it is.
+    #[must_use]
+    pub(crate) fn hiding(self, spans: &[Span]) -> Self {
+        let mut bytes = self.text.into_bytes();
+        for span in spans {
+            let hidden = bytes.get_mut(span.start..span.end).unwrap_or_default();
+            hidden.iter_mut().filter(|byte| !b"\r\n".contains(byte)).for_each(|byte| *byte = b'*');
+        }
+        Self { text: String::from_utf8(bytes).unwrap_or_default(), ..self }
+    }
+
+    /// The line of a byte, from 1.
+    pub(crate) fn line_of(&self, byte: usize) -> usize {
+        self.lines.partition_point(|start| *start <= byte)
+    }
+
     /// The words of a stretch; fewer if it does not lie within the text.
     pub fn slice(&self, span: Span) -> &str {
         let clamp = |at: usize| self.text.floor_char_boundary(at);

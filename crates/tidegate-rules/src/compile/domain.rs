@@ -10,12 +10,11 @@ use crate::identity::Identity;
 use crate::matcher::Matcher;
 use crate::name::{AttributeId, Names};
 use crate::rule::{Action, Mode, Rank, Rule};
-use crate::shape::head;
 use crate::snapshot::Domain;
 use crate::source::Span;
-use crate::yaml::Node;
 
 use super::rules::{self, Draft};
+use super::tree_names::TreeNames;
 use super::{File, Part, identities, tree};
 
 /// What is known of a domain while it is built.
@@ -27,6 +26,7 @@ pub(super) struct Builder<'f> {
     pub(super) identities: Vec<Identity>,
     pub(super) drafts: Vec<Draft>,
     pub(super) tree: Tree,
+    pub(super) tree_names: TreeNames,
 }
 
 impl Builder<'_> {
@@ -51,6 +51,7 @@ pub(super) fn build(name: &str, parts: &[Part<'_>], files: &mut [File]) -> Domai
         identities: Vec::new(),
         drafts: Vec::new(),
         tree: Tree::new(),
+        tree_names: TreeNames::default(),
     };
     settings(&mut builder, parts);
     for (file, node) in parts {
@@ -61,6 +62,7 @@ pub(super) fn build(name: &str, parts: &[Part<'_>], files: &mut [File]) -> Domai
     }
     rules::check_names(&mut builder);
     let own = builder.drafts.len();
+    builder.tree_names = TreeNames::beside(&builder.drafts);
     for (file, node) in parts {
         tree::read(&mut builder, *file, node);
     }
@@ -69,36 +71,38 @@ pub(super) fn build(name: &str, parts: &[Part<'_>], files: &mut [File]) -> Domai
 
 /// What a domain has once; files that say it twice must agree.
 fn settings(builder: &mut Builder<'_>, parts: &[Part<'_>]) {
-    let mut tenant: Option<String> = None;
-    for (place, (file, node)) in parts.iter().enumerate() {
-        if let Some((name, at)) = node.text_at("tenant") {
-            if tenant.as_ref().is_some_and(|tenant| *tenant != name) {
-                let message =
-                    format!("another file of this domain has `tenant: {}`", tenant.unwrap_or_default());
-                builder.say(
-                    *file,
-                    Diagnostic::error("tenant", at.span, message).help("a domain has one tenant"),
-                );
-                return;
-            }
-            builder.tenant = builder.attribute(*file, &name, at.span);
-            tenant = Some(name);
+    tenant(builder, parts);
+    builder.prefixes.v4 = prefix(builder, parts, "v4_prefix").unwrap_or(builder.prefixes.v4);
+    builder.prefixes.v6 = prefix(builder, parts, "v6_prefix").unwrap_or(builder.prefixes.v6);
+}
+
+fn tenant(builder: &mut Builder<'_>, parts: &[Part<'_>]) {
+    for (file, node) in parts {
+        let Some((name, at)) = node.text_at("tenant") else { continue };
+        let Some(attribute) = builder.attribute(*file, &name, at.span) else { continue };
+        if let Some(other) = builder.tenant.filter(|other| *other != attribute) {
+            let message = format!("another file of this domain has `tenant: {}`", builder.names.name(other));
+            let said = Diagnostic::error("tenant", at.span, message);
+            return builder.say(*file, said.help("a domain has one tenant"));
         }
-        if let Some(ip) = node.get("ip") {
-            if parts[..place]
-                .iter()
-                .any(|(_, other)| other.get("ip").is_some_and(|other| other.value != ip.value))
-            {
-                let said =
-                    Diagnostic::error("ip", head(ip), "another file of this domain has other prefixes");
-                builder.say(*file, said.help("write `ip` in one of them"));
-            }
-            let bits =
-                |name: &str| ip.get(name).and_then(Node::count).and_then(|bits| u8::try_from(bits).ok());
-            builder.prefixes.v4 = bits("v4_prefix").unwrap_or(builder.prefixes.v4);
-            builder.prefixes.v6 = bits("v6_prefix").unwrap_or(builder.prefixes.v6);
-        }
+        builder.tenant = Some(attribute);
     }
+}
+
+/// How many bits of an address count, if a file says so.
+fn prefix(builder: &mut Builder<'_>, parts: &[Part<'_>], name: &str) -> Option<u8> {
+    let mut found = None;
+    for (file, node) in parts {
+        let Some(at) = node.get("ip").and_then(|ip| ip.get(name)) else { continue };
+        let Some(bits) = at.count().and_then(|bits| u8::try_from(bits).ok()) else { continue };
+        if let Some(other) = found.filter(|other| *other != bits) {
+            let message = format!("another file of this domain has `{name}: {other}`");
+            let said = Diagnostic::error("ip", at.span, message);
+            builder.say(*file, said.help("addresses of a domain are counted in one way"));
+        }
+        found = Some(bits);
+    }
+    found
 }
 
 fn finish(name: &str, builder: Builder<'_>, own: usize) -> Domain {

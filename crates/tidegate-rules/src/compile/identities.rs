@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::diagnostic::Diagnostic;
 use crate::identity::Identity;
 use crate::name::AttributeId;
+use crate::source::Span;
 use crate::yaml::{Node, Value};
 
 use super::domain::Builder;
@@ -13,8 +14,10 @@ pub(super) fn read(builder: &mut Builder<'_>, file: usize, node: &Node) {
     let Some(identities) = node.get("identities") else { return };
     for (key, value) in identities.entries() {
         let Some(from) = builder.attribute(file, &key.name, key.span) else { continue };
-        let names: Vec<String> =
-            value.get("derive").map(Node::items).unwrap_or_default().iter().filter_map(Node::text).collect();
+        let items = value.get("derive").map(Node::items).unwrap_or_default();
+        let named: Vec<(String, Span)> =
+            items.iter().filter_map(|item| Some((item.text()?, item.span))).collect();
+        let names: Vec<String> = named.iter().map(|(name, _)| name.clone()).collect();
         if names.is_empty() {
             let message = format!("`{}` derives nothing", key.name);
             builder.say(
@@ -24,7 +27,7 @@ pub(super) fn read(builder: &mut Builder<'_>, file: usize, node: &Node) {
             continue;
         }
         let derives: Option<Vec<AttributeId>> =
-            names.iter().map(|name| builder.attribute(file, name, key.span)).collect();
+            named.iter().map(|(name, at)| builder.attribute(file, name, *at)).collect();
         let Some(derives) = derives else { continue };
         let map = map(builder, file, value, &names);
         let pattern =

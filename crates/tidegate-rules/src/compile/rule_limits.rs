@@ -1,6 +1,6 @@
 //! The limits of a rule: its own, those of tiers, and its gate.
 
-use tidegate_core::{Algorithm, Limit, Window};
+use tidegate_core::{Algorithm, Limit, MAX_CHARGES, Window};
 
 use crate::diagnostic::Diagnostic;
 use crate::reference::RULE;
@@ -24,7 +24,8 @@ impl Written<'_> {
                 );
             }
         }
-        let (one, several) = (self.rule.get("limit"), self.rule.get("limits"));
+        let given = |key: &str| self.rule.get(key).filter(|node| node.value != Value::Null);
+        let (one, several) = (given("limit"), given("limits"));
         if let (Some(_), Some(several)) = (one, several) {
             let said = Diagnostic::error("limit", head(several), "the rule has both `limit` and `limits`");
             self.say(builder, said.help("put all of them into `limits`"));
@@ -103,6 +104,13 @@ impl Written<'_> {
                 self.say(builder, said.help("keep one of them, or give this one a `name` in the long form"));
             }
             made.push(limit);
+        }
+        if made.len() > MAX_CHARGES
+            && let Some(node) = nodes.get(MAX_CHARGES)
+        {
+            let message = format!("a request can meet {MAX_CHARGES} limits at most, and these are more");
+            let said = Diagnostic::error("too-many-limits", head(node), message);
+            self.say(builder, said.help("keep those that matter; a few windows are enough"));
         }
         if made.len() > 1 {
             for limit in &mut made {

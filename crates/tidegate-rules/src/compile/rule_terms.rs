@@ -78,13 +78,10 @@ impl Written<'_> {
             }
             _ => {
                 let name = node.text().unwrap_or_default();
-                if name.starts_with(|first: char| !first.is_ascii_alphabetic()) {
-                    let said = Diagnostic::error(
-                        "cost",
-                        node.span,
-                        format!("`{name}` is no whole number and no attribute"),
-                    );
-                    self.say(builder, said.help("write a whole number, or the name of an attribute"));
+                if name.starts_with(|first: char| first.is_ascii_digit() || "+-.".contains(first)) {
+                    let message = format!("`{name}` is no whole number and no attribute");
+                    let said = Diagnostic::error("cost", node.span, message);
+                    self.say(builder, said.help("write a whole number, such as 5, without quotes"));
                     return Cost::Fixed(1);
                 }
                 match builder.attribute(self.file, &name, node.span) {

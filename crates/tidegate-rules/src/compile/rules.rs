@@ -131,7 +131,7 @@ impl<'n> Written<'n> {
 
     fn origin(&self, builder: &Builder<'_>, span: Span) -> Origin {
         let source = &builder.files[self.file].source;
-        Origin { file: Arc::from(source.name()), line: source.place(span.start).line, span }
+        Origin { file: Arc::from(source.name()), line: source.line_of(span.start), span }
     }
 
     fn condition(&self, builder: &mut Builder<'_>, name: &str) -> (Condition, Vec<Captured>) {

@@ -12,7 +12,6 @@ use crate::rule::{
     Action, Class, Cost, Counted, Limits, Mode, Numbers, Origin, Refusal, Rule, RuleLimit, Scope, TreeRule,
 };
 use crate::shape::head;
-use crate::words::is_secret;
 use crate::yaml::{Node, Value};
 
 use super::domain::Builder;
@@ -51,12 +50,6 @@ fn descriptor(builder: &mut Builder<'_>, file: usize, node: &Node, (parent, path
         return builder.say(file, said.help("write `key: generic_key`, or whatever the proxy sends"));
     };
     let value = node.text_at("value").map(|(value, _)| value).unwrap_or_default();
-    let name = match value.as_str() {
-        "" => key.clone(),
-        // A number in place of a secret, so that names stay apart.
-        _ if is_secret(&key) => format!("{key}=#{}", builder.drafts.len()),
-        value => format!("{key}={value}"),
-    };
     let Some(place) = builder.tree.add(parent, &key, &value) else {
         let said = Diagnostic::error(
             "duplicate-descriptor",
@@ -66,7 +59,7 @@ fn descriptor(builder: &mut Builder<'_>, file: usize, node: &Node, (parent, path
         return builder.say(file, said.help("a key and value stand once on a level; merge the two"));
     };
     let mut path = path.clone();
-    path.names.push(name);
+    path.names.push(builder.tree_names.node(parent, &key, &value));
     path.shared.push(shared(builder, file, node, &value));
     ignored(builder, file, node);
     if let Some(rule) = node.get("rate_limit").and_then(|limit| rule(builder, file, (node, limit), &path)) {
@@ -90,24 +83,21 @@ fn shared(builder: &mut Builder<'_>, file: usize, node: &Node, value: &str) -> O
 
 /// What is taken without effect is said.
 fn ignored(builder: &mut Builder<'_>, file: usize, node: &Node) {
-    for name in ["detailed_metric", "value_to_metric", "domain"] {
+    let metrics = "metrics are counted per rule, so that their number stays bounded; it can stay or go";
+    let domain = "all descriptors of a file belong to the domain at its top; it can stay or go";
+    for (name, help) in [("detailed_metric", metrics), ("value_to_metric", metrics), ("domain", domain)] {
         if let Some((key, _)) =
             node.entries().iter().find(|(key, value)| key.name == name && value.truth() != Some(false))
         {
             let said = Diagnostic::warning("no-effect", key.span, format!("`{name}` has no effect here"));
-            builder.say(
-                file,
-                said.help(
-                    "metrics are counted per rule, so that their number stays bounded; it can stay or go",
-                ),
-            );
+            builder.say(file, said.help(help));
         }
     }
 }
 
 fn rule(builder: &mut Builder<'_>, file: usize, (node, limit): (&Node, &Node), path: &Path) -> Option<Draft> {
     let truth = |node: &Node, name: &str| node.get(name).and_then(Node::truth) == Some(true);
-    let name = path.names.join("/");
+    let path_name = path.names.join("/");
     let limit_name = limit.text_at("name").map(|(name, _)| name);
     let unlimited = truth(limit, "unlimited");
     if let Some((_, at)) = limit.text_at("unit").filter(|_| unlimited) {
@@ -116,12 +106,12 @@ fn rule(builder: &mut Builder<'_>, file: usize, (node, limit): (&Node, &Node), p
     }
     let per = if unlimited { None } else { Some(unit(builder, file, limit)?) };
     let amount = limit.get("requests_per_unit").and_then(Node::count).unwrap_or(0);
-    let policy = limit_name.clone().unwrap_or_else(|| name.clone());
+    let policy = limit_name.clone().unwrap_or_else(|| path_name.clone());
     let made = per.filter(|_| amount > 0).and_then(|per| rule_limit(amount, per, &policy));
     let nothing_per_us = per.filter(|_| amount == 0).and_then(|per| u64::try_from(per.as_micros()).ok());
     let span = head(node);
     let source = &builder.files[file].source;
-    let origin = Origin { file: Arc::from(source.name()), line: source.place(span.start).line, span };
+    let origin = Origin { file: Arc::from(source.name()), line: source.line_of(span.start), span };
     let tree = TreeRule {
         replaces: replaces(builder, file, limit, limit_name.as_deref()),
         limit_name: limit_name.map(Into::into),
@@ -130,6 +120,7 @@ fn rule(builder: &mut Builder<'_>, file: usize, (node, limit): (&Node, &Node), p
         metadata: node.get("metadata").map(|node| Arc::new(node.value.clone())),
         nothing_per_us,
     };
+    let name = builder.tree_names.rule(&path_name);
     let rule = Rule {
         identity: name.as_str().into(),
         name: name.into(),

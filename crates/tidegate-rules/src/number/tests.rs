@@ -51,6 +51,13 @@ fn exponents_and_spaces_are_read() {
 }
 
 #[test]
+fn no_exponent_moves_the_point_out_of_bounds() {
+    let too_far = ["1e1001", "1e-1001", "1e2147483647", "1e-2147483648", "1e-99999999999999999999"];
+    check("!= 7", &["1e1000", "-1e-1000"], &too_far);
+    check("< 1", &["1e-1000", "-1e1000"], &["1e1000"]);
+}
+
+#[test]
 fn long_numbers_are_exact() {
     let long = "9".repeat(400);
     let condition = format!("< {long}.1");

@@ -34,6 +34,17 @@ fn values_keep_their_kinds_and_their_places() {
 }
 
 #[test]
+fn only_what_a_number_would_be_written_as_is_one() {
+    for (text, number) in [("7", 7), ("-7", -7), ("0", 0), ("9223372036854775807", i64::MAX)] {
+        assert_eq!(good(text).value, Value::Integer(number));
+    }
+    for text in ["007", "+5", "-0", "00", "1_000", "0x1f", "9223372036854775808", "1e3"] {
+        assert_eq!(good(text).value, Value::Text(text.to_owned()));
+        assert_eq!(good(&format!("{text}: x")).entries()[0].0.name, text);
+    }
+}
+
+#[test]
 fn an_empty_file_is_nothing() {
     for text in ["", "\n", "# only a comment\n"] {
         assert_eq!(good(text).value, Value::Null);
