@@ -318,7 +318,12 @@ where
     if plan.is_empty() {
         return;
     }
-    let asked = contained(async { *word = question(plan).await.into() });
+    let asked = contained(async {
+        match question(plan).await {
+            Ok(answer) => *word = Word::Answer(answer),
+            Err(error) => *word = Word::Failed(error),
+        }
+    });
     if asked.await.is_err() {
         *word = Word::Panicked;
     }

@@ -26,12 +26,6 @@ pub enum Word {
     NotAsked,
 }
 
-impl From<Result<Answer, StoreError>> for Word {
-    fn from(said: Result<Answer, StoreError>) -> Self {
-        said.map_or_else(Self::Failed, Self::Answer)
-    }
-}
-
 /// Makes the decision of one that lets everything pass, under the rules of its domain.
 pub fn settle(decision: &mut Decision, resolved: &Resolved, word: &Word) -> Result<(), Malformed> {
     decision.id = resolved.plan.ticket();

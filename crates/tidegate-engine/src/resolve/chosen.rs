@@ -43,22 +43,7 @@ pub(super) fn choose(
 ) -> SmallVec<[Chosen; 8]> {
     let mut chosen: SmallVec<[Chosen; 8]> = SmallVec::new();
     for (place, view) in (0_u16..).zip(matches.views.iter()) {
-        for number in &view.rules {
-            let rule = &domain.rules[*number as usize];
-            if !in_force(rule, now) {
-                continue;
-            }
-            let (enforced, counted) = match &rule.counts {
-                Some(counts) => (rule.applies.holds(&view.facts), counts.holds(&view.facts)),
-                None => (true, true),
-            };
-            let descriptor = descriptor_of(check, domain, rule, view);
-            let decides = enforced && super::decides(rule);
-            let takes = enforced && takes_its_group(rule, &view.facts);
-            let source = Source::View { view: place };
-            let rule = Some(*number);
-            chosen.push(Chosen { rule, source, descriptor, enforced, counted, decides, takes });
-        }
+        choose_in_view(check, domain, (place, view, now), &mut chosen);
     }
     for one in &matches.tree {
         let rule = one.rule.map(|rule| &domain.rules[rule as usize]);
@@ -73,6 +58,29 @@ pub(super) fn choose(
         drop_replaced(domain, &mut chosen);
     }
     chosen
+}
+
+fn choose_in_view(
+    check: &Check<'_>,
+    domain: &Domain,
+    (place, view, now): (u16, &View<'_>, Timestamp),
+    chosen: &mut SmallVec<[Chosen; 8]>,
+) {
+    for number in view.rules.as_slice() {
+        let rule = &domain.rules[*number as usize];
+        if !in_force(rule, now) {
+            continue;
+        }
+        let (enforced, counted) = match &rule.counts {
+            Some(counts) => (rule.applies.holds(&view.facts), counts.holds(&view.facts)),
+            None => (true, true),
+        };
+        let descriptor = descriptor_of(check, domain, rule, view);
+        let decides = enforced && super::decides(rule);
+        let takes = enforced && takes_its_group(rule, &view.facts);
+        let (source, rule) = (Source::View { view: place }, Some(*number));
+        chosen.push(Chosen { rule, source, descriptor, enforced, counted, decides, takes });
+    }
 }
 
 /// The rules that decide by themselves, in whatever mode; the first in rank goes first. Most checks meet none.

@@ -68,6 +68,47 @@ fn a_store_that_cannot_answer_is_decided_by_class() {
     }
 }
 
+/// A store that decides while its future is made, as embedded ones do, and breaks there.
+struct Hasty(Broken);
+
+impl Store for Hasty {
+    fn decide(&self, _: &Plan, _: Timestamp) -> impl Future<Output = Result<Answer, StoreError>> + Send {
+        std::future::ready(self.0.fail())
+    }
+    async fn read(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
+        self.0.read(plan, now).await
+    }
+    async fn reserve(&self, plan: &Plan, hold: Hold, now: Timestamp) -> Result<Answer, StoreError> {
+        self.0.reserve(plan, hold, now).await
+    }
+    async fn commit(&self, ticket: Ticket, costs: &[u64], now: Timestamp) -> Result<Settlement, StoreError> {
+        self.0.commit(ticket, costs, now).await
+    }
+    async fn cancel(&self, ticket: Ticket, now: Timestamp) -> Result<Settlement, StoreError> {
+        self.0.cancel(ticket, now).await
+    }
+    async fn release(&self, plan: &Plan, now: Timestamp) -> Result<u64, StoreError> {
+        self.0.release(plan, now).await
+    }
+    async fn renew(&self, plan: &Plan, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+        self.0.renew(plan, now).await
+    }
+    async fn refund(&self, plan: &Plan, charged_at: Timestamp, now: Timestamp) -> Result<(), StoreError> {
+        self.0.refund(plan, charged_at, now).await
+    }
+    async fn reset(&self, plan: &Plan, now: Timestamp) -> Result<usize, StoreError> {
+        self.0.reset(plan, now).await
+    }
+}
+
+#[test]
+fn a_panic_before_the_first_poll_is_contained_too() {
+    let way = Way::over(Hasty(Broken { panics: true }), RULES);
+    assert_eq!(way.check(&[("path", "/a")]).outcome, Outcome::Allow);
+    assert_eq!(way.check(&[("path", "/b")]).outcome, Outcome::Deny);
+    assert_eq!(way.engine.observed().panics(), 2);
+}
+
 #[test]
 fn too_much_at_once_is_shed_where_safety_matters() {
     let check = Check::new("api");
