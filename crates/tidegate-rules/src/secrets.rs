@@ -15,7 +15,9 @@ pub(crate) fn spans(file: &Node) -> Vec<Span> {
 
 fn look(node: &Node, found: &mut Vec<Span>) {
     if let Value::List(items) = &node.value {
-        items.iter().for_each(|item| look(item, found));
+        for item in items {
+            look(item, found);
+        }
     }
     let is_secret_descriptor = node.text_at("key").is_some_and(|(key, _)| is_secret(&key));
     for (key, value) in node.entries() {
