@@ -1,6 +1,7 @@
 //! What is allowed and was probably not meant, with the reason.
 
 mod limits;
+mod reach;
 
 use tidegate_core::{Algorithm, MAX_CHARGES};
 
@@ -11,21 +12,23 @@ use crate::diagnostic::Diagnostic;
 use crate::name::AttributeId;
 use crate::rule::{Action, By, Mode, Rule, Scope};
 use crate::snapshot::{Domain, Snapshot};
-use crate::words::describe;
 
 /// Adds warnings to the files; `atomic: required` that does not hold is an error.
 pub(crate) fn warn(snapshot: &Snapshot, files: &mut [File]) {
     for domain in snapshot.domains() {
-        let catch_all: Vec<&Rule> = domain.rules.iter().filter(|rule| catches_all(rule)).collect();
-        for (place, rule) in domain.rules.iter().enumerate().filter(|(_, rule)| rule.tree.is_none()) {
+        let firsts = reach::Firsts::of(domain);
+        let counting: Vec<&Rule> = domain.rules.iter().filter(|rule| counts(rule)).collect();
+        let global: Vec<&Rule> =
+            counting.iter().copied().filter(|rule| rule.scope == Scope::Global).collect();
+        for rule in domain.rules.iter().filter(|rule| rule.tree.is_none()) {
             let mut said = Vec::new();
-            unreachable(&catch_all, rule, &mut said);
+            firsts.warn(rule, &mut said);
             forgeable(domain, rule, &mut said);
             shared_address(domain, rule, &mut said);
             guessable(domain, rule, &mut said);
             shadowing_capture(rule, &mut said);
             limits::never_bind(rule, &mut said);
-            atomic(domain, place, &mut said);
+            atomic(rule, if rule.scope == Scope::Global { &counting } else { &global }, &mut said);
             say(files, rule, said);
         }
         absent_tenant(domain, files);
@@ -34,6 +37,9 @@ pub(crate) fn warn(snapshot: &Snapshot, files: &mut [File]) {
 }
 
 fn say(files: &mut [File], rule: &Rule, said: Vec<Diagnostic>) {
+    if said.is_empty() {
+        return;
+    }
     if let Some(file) = files.iter_mut().find(|file| *file.source.name() == *rule.origin.file) {
         for diagnostic in said {
             file.diagnostics.push(diagnostic);
@@ -47,35 +53,6 @@ fn warning(rule: &Rule, code: &'static str, message: impl Into<String>) -> Diagn
 
 fn always(condition: &Condition) -> bool {
     matches!(condition, Condition::All(parts) if parts.iter().all(always))
-}
-
-/// In force at all times, whatever the request.
-fn catches_all(rule: &Rule) -> bool {
-    rule.mode == Mode::Enforce
-        && always(&rule.applies)
-        && rule.schedule.is_none()
-        && rule.expires_at.is_none()
-}
-
-/// Another rule goes first and takes everything.
-fn unreachable(catch_all: &[&Rule], rule: &Rule, said: &mut Vec<Diagnostic>) {
-    if matches!(&rule.applies, Condition::Any(branches) if branches.is_empty()) {
-        said.push(warning(rule, "unreachable", "the rule can never match").help("its `any` has no branches"));
-    }
-    let first = catch_all.iter().filter(|other| other.name != rule.name).find(|other| {
-        let same_group =
-            other.group.zip(rule.group).is_some_and(|(a, b)| a.group == b.group && a.rank < b.rank);
-        let bypass = other.action == Action::Bypass && !(rule.decides_alone() && rule.rank < other.rank);
-        same_group && other.by.is_empty() || bypass
-    });
-    if let Some(first) = first {
-        let message =
-            format!("the rule is never reached: `{}` matches everything and goes first", first.name);
-        said.push(
-            warning(rule, "unreachable", message)
-                .help(format!("give `{}` a `match`, or this one a higher priority", first.name)),
-        );
-    }
 }
 
 /// Counting by what a caller can write at will does not hold anybody.
@@ -110,10 +87,18 @@ fn shared_address(domain: &Domain, rule: &Rule, said: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether a condition holds for nearly every request: there is none, or it only asks for any path.
+/// Whether a condition lets signed-in callers of the whole API in: it names no part of it by its path, and does not ask
+/// that something be absent, as rules for callers without a key do.
 fn is_wide(domain: &Domain, condition: &Condition) -> bool {
-    always(condition)
-        || matches!(describe(condition, &domain.names).as_str(), "path like /**" | "path like **")
+    let path = domain.names.get("path");
+    match condition {
+        Condition::All(parts) => parts.iter().all(|part| is_wide(domain, part)),
+        Condition::Is(_, Test::Absent) => false,
+        Condition::Is(asked, Test::Glob(glob)) if Some(*asked) == path => {
+            matches!(glob.to_string().as_str(), "/**" | "**")
+        }
+        condition => !path.is_some_and(|path| mentions(condition, path)),
+    }
 }
 
 /// A name in `by` that both the path and the request may have.
@@ -139,6 +124,8 @@ fn too_many_limits(domain: &Domain, files: &mut [File]) {
             && rule.mode != Mode::Off
             && rule.group.is_none()
             && rule.by.is_empty()
+            && rule.schedule.is_none()
+            && rule.expires_at.is_none()
             && always(&rule.applies)
     };
     let mut limits = 0;
@@ -195,21 +182,18 @@ fn texts(condition: &Condition, attribute: AttributeId) -> Vec<String> {
     }
 }
 
+fn counts(rule: &Rule) -> bool {
+    rule.mode != Mode::Off && !rule.limits.own.is_empty()
+}
+
 /// On a Cluster, counters of one home are charged in one step; others are reserved one by one.
-fn atomic(domain: &Domain, place: usize, said: &mut Vec<Diagnostic>) {
-    let rule = &domain.rules[place];
+fn atomic(rule: &Rule, apart: &[&Rule], said: &mut Vec<Diagnostic>) {
     if !rule.atomic {
         return;
     }
     let excluded = |other: &Rule| other.group.zip(rule.group).is_some_and(|(a, b)| a.group == b.group);
-    let elsewhere = domain.rules.iter().enumerate().find(|(index, other)| {
-        *index != place
-            && other.mode != Mode::Off
-            && !other.limits.own.is_empty()
-            && !excluded(other)
-            && (other.scope == Scope::Global || rule.scope == Scope::Global)
-    });
-    if let Some((_, other)) = elsewhere {
+    let elsewhere = apart.iter().find(|other| other.name != rule.name && !excluded(other));
+    if let Some(other) = elsewhere {
         let message = format!(
             "`atomic: required`, but `{}` can match together with it and lives elsewhere on a Cluster",
             other.name

@@ -174,3 +174,20 @@ fn a_secret_of_a_tree_keeps_its_number_when_other_rules_come() {
     assert_eq!(name(""), "token=#1");
     assert_eq!(name("rules: [{ name: a, by: [user], limit: 5/s }]"), "token=#1");
 }
+
+#[test]
+fn what_every_request_would_meet_fits_into_one_plan() {
+    let rules = |count: usize, extra: &str| {
+        let rules: Vec<String> =
+            (0..count).map(|number| format!("{{ name: r{number}, limit: 5/s, {extra} }}")).collect();
+        compile_one(&format!("domain: api\nrules: [{}]", rules.join(", ")))
+    };
+    assert!(rules(64, "").snapshot.is_some());
+    let said = rules(65, "").render();
+    assert!(said.contains("error[too-many-limits]: every request would meet more than 64 limits"), "{said}");
+    assert!(rules(65, "mode: shadow").snapshot.is_none(), "a shadow is counted too");
+    let apart = ["mode: off", "by: [user]", "match: { plan: free }", "group: one", "when: { days: mon }"];
+    for extra in apart {
+        assert!(rules(65, extra).snapshot.is_some(), "{extra}");
+    }
+}
