@@ -159,15 +159,15 @@ async fn pairs_of_keys_are_counted_as_pairs() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_too_long_is_a_bad_request() {
+async fn a_long_key_is_counted_like_any_other() {
     let layer = RateLimitLayer::new(Limiter::new()).rule(log(1), key::header(API_KEY));
-    let long = "x".repeat(10_000);
-    let response = layer.layer(Hello).call(request(Some(&long))).await.unwrap();
-    assert_eq!(response.status(), StatusCode::BAD_REQUEST);
-    let body = response.into_body().collect().await.unwrap().to_bytes();
-    let problem: serde_json::Value = serde_json::from_slice(&body).unwrap();
-    assert_eq!(problem["status"], 400);
-    assert!(!problem.to_string().contains("xxx"), "the key is in the answer");
+    let mut service = layer.layer(Hello);
+    let mut seen = Vec::new();
+    for last in ["1", "2", "1"] {
+        let long = "x".repeat(10_000) + last;
+        seen.push(service.call(request(Some(&long))).await.unwrap().status().as_u16());
+    }
+    assert_eq!(seen, [200, 200, 429]);
 }
 
 #[tokio::test]
