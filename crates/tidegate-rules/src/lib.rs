@@ -1,7 +1,7 @@
 //! What operators write, what it means, and what is wrong with it.
 //!
 //! Files become texts with places in them ([`source`]), trees that remember where everything stood ([`yaml`]), held
-//! against tables of keys ([`reference`]), and at last one [`Snapshot`] ([`compile`]) that a check sees from start to end.
+//! against tables of keys ([`mod@reference`]), and at last one [`Snapshot`] ([`compile`]) that a check sees from start to end.
 //! Whatever is wrong is said with its place and what to write instead ([`diagnostic`]), all of it in one go.
 
 pub mod source;
