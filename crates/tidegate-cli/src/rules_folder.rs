@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Error, Result, bail};
 use tidegate_rules::{Compiled, Source, compile};
+use tidegate_server::read_files;
 
 use crate::exit::Failure;
 
@@ -14,21 +15,8 @@ pub(crate) fn read(path: &Path) -> Result<Compiled, Failure> {
 }
 
 fn sources(path: &Path) -> Result<Vec<Source>> {
-    let mut sources = Vec::new();
-    if path.is_file() {
-        sources.push(source(path)?);
-    } else {
-        let entries =
-            std::fs::read_dir(path).with_context(|| format!("cannot read the folder {}", path.display()))?;
-        for entry in entries {
-            let file = entry.with_context(|| format!("cannot read the folder {}", path.display()))?.path();
-            let hidden = file.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-            let is_yaml = file.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
-            if is_yaml && !hidden && file.is_file() {
-                sources.push(source(&file)?);
-            }
-        }
-    }
+    let reading = read_files(path).with_context(|| format!("cannot read the folder {}", path.display()))?;
+    let sources: Vec<Source> = reading.into_iter().map(source).collect::<Result<_>>()?;
     if sources.is_empty() {
         bail!(
             "there is no .yaml file in {}\nhint: `tidegate init {}` writes one",
@@ -39,7 +27,7 @@ fn sources(path: &Path) -> Result<Vec<Source>> {
     Ok(sources)
 }
 
-fn source(path: &Path) -> Result<Source> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(Source::new(path.display().to_string(), text))
+fn source((name, text): (String, Result<String, String>)) -> Result<Source> {
+    let text = text.map_err(Error::msg).with_context(|| format!("cannot read {name}"))?;
+    Ok(Source::new(name, text))
 }

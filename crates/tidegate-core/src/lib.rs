@@ -23,6 +23,7 @@
 pub mod time;
 pub mod rate;
 pub mod key;
+pub mod network;
 pub mod limit;
 pub mod charge;
 pub mod verdict;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::address::Prefixes;
+use tidegate_core::network::Prefixes;
+
 use crate::descriptors::Tree;
 use crate::identity::Identity;
 use crate::matcher::Matcher;

@@ -22,5 +22,6 @@ mod server;
 
 pub use config::Config;
 pub use error::Error;
+pub use rules::{Reading, read_files};
 pub use server::{Addresses, Running, Stopped, start};
 pub use signals::Stops;

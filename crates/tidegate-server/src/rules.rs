@@ -7,5 +7,6 @@ pub(crate) mod status;
 mod loader;
 mod watch;
 
+pub use files::{Reading, read as read_files};
 pub(crate) use loader::{Loader, Loading};
 pub(crate) use watch::{Trigger, Watch};

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 use tidegate_core::Key;
 use tidegate_rules::Domain;
-use tidegate_rules::address::AddressKey;
+use tidegate_rules::address::{self, AddressKey};
 use tidegate_rules::condition::Facts;
 use tidegate_rules::rule::{By, Rule, Scope};
 
@@ -51,7 +51,7 @@ impl<'a> Counter<'a> {
     ) -> Option<()> {
         for by in &rule.by {
             if let By::Address(attribute) = by {
-                addresses.push(domain.prefixes.key(facts.get(*attribute)?));
+                addresses.push(address::key(facts.get(*attribute)?, domain.prefixes));
             }
         }
         let mut addresses = addresses.iter();

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::address::Prefixes;
+use tidegate_core::network::Prefixes;
+
 use crate::conditions::Conditions;
 use crate::descriptors::Tree;
 use crate::diagnostic::Diagnostic;

@@ -15,7 +15,7 @@ use tidegate_rules::yaml::MAX_BYTES;
 pub(crate) const MOST_FILES: usize = 1_000;
 
 /// The texts of files by their names, or why one cannot be read.
-pub(crate) type Reading = BTreeMap<String, Result<String, String>>;
+pub type Reading = BTreeMap<String, Result<String, String>>;
 
 /// What changes when a file does: its size, its times, and which file it really is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,8 +30,8 @@ pub(crate) fn fingerprint(path: &Path) -> io::Result<Fingerprint> {
     Ok(Fingerprint(list(path)?.into_iter().map(stamp).collect()))
 }
 
-/// Reads them all.
-pub(crate) fn read(path: &Path) -> io::Result<Reading> {
+/// Reads the rule files of a directory, or one file: bounded in number and size, and only what are files.
+pub fn read(path: &Path) -> io::Result<Reading> {
     let files = list(path)?.into_iter();
     Ok(files
         .map(|file| (file.display().to_string(), text(&file).map_err(|error| error.to_string())))

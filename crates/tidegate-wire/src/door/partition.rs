@@ -7,6 +7,7 @@ use siphasher::sip::SipHasher24;
 use tidegate_engine::matching::{self, Matches};
 use tidegate_engine::{Check, Decision, LimitView};
 use tidegate_rules::Domain;
+use tidegate_rules::address;
 use tidegate_rules::condition::Facts;
 use tidegate_rules::rule::{By, Rule, Scope};
 
@@ -79,7 +80,9 @@ impl<'v> Partitions<'v> {
         for by in &rule.by {
             match by {
                 By::Attribute(attribute) => hash.add(facts.get(*attribute)?.as_bytes()),
-                By::Address(attribute) => hash.add(&self.domain.prefixes.key(facts.get(*attribute)?)),
+                By::Address(attribute) => {
+                    hash.add(&address::key(facts.get(*attribute)?, self.domain.prefixes));
+                }
                 By::Capture { attribute, glob, index, .. } => {
                     hash.add(glob.capture(facts.get(*attribute)?, *index)?.as_bytes());
                 }
