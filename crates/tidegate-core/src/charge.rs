@@ -1,12 +1,15 @@
 //! What one check asks of the store: a plan of charges, as data, so that it can travel.
 
+mod keys;
 mod pay;
 
 use smallvec::SmallVec;
 
 use crate::algorithm::concurrency::Ticket;
-use crate::key::{Key, KeyRef, KeyTooLong};
+use crate::key::{Key, KeyRef, KeyTooLong, PreparedKey};
 use crate::limit::Limit;
+
+use keys::Keys;
 
 pub use pay::Pay;
 
@@ -32,7 +35,7 @@ pub const MAX_CHARGES: usize = 64;
 #[derive(Clone, Default)]
 pub struct Plan {
     ticket: Ticket,
-    keys: SmallVec<[u8; 256]>,
+    keys: Keys,
     entries: SmallVec<[Entry; 4]>,
     groups: u16,
     /// Boxed, because most plans have none and every plan is moved about.
@@ -169,8 +172,20 @@ impl Plan {
 
     /// Adds a charge to the current group, and says when it pays.
     pub fn charge_when(&mut self, key: Key<'_>, limit: Limit, cost: u64, pay: Pay) -> Result<(), PlanError> {
-        let start = self.keys.len();
-        key.encode_into(&mut self.keys)?;
+        self.charge_prepared_when(&key.into(), &limit, cost, pay)
+    }
+
+    /// The same on a key that was prepared.
+    #[inline]
+    pub fn charge_prepared_when(
+        &mut self,
+        key: &PreparedKey<'_>,
+        limit: &Limit,
+        cost: u64,
+        pay: Pay,
+    ) -> Result<(), PlanError> {
+        let (start, sizes) = (self.keys.len(), key.sizes()?);
+        key.write(sizes, self.keys.grow(sizes.bytes));
         self.push(start, limit, cost, pay)
     }
 
@@ -188,16 +203,17 @@ impl Plan {
         pay: Pay,
     ) -> Result<(), PlanError> {
         let start = self.keys.len();
-        self.keys.extend_from_slice(key.bytes());
-        self.push(start, limit, cost, pay)
+        self.keys.grow(key.bytes().len()).copy_from_slice(key.bytes());
+        self.push(start, &limit, cost, pay)
     }
 
     /// Adds a charge on the key that begins at `start`, or takes the key back.
-    fn push(&mut self, start: usize, limit: Limit, cost: u64, pay: Pay) -> Result<(), PlanError> {
-        let fits = self.takes(&self.keys[start..], &limit, pay);
+    #[inline]
+    fn push(&mut self, start: usize, limit: &Limit, cost: u64, pay: Pay) -> Result<(), PlanError> {
+        let fits = self.takes(&self.keys.bytes()[start..], limit, pay);
         if fits.is_ok() {
             let key_end = u32::try_from(self.keys.len()).expect("64 keys of at most 4 KiB end below 2^32");
-            self.entries.push(Entry { key_end, group: self.groups, pay, cost, limit });
+            self.entries.push(Entry { key_end, group: self.groups, pay, cost, limit: *limit });
         } else {
             self.keys.truncate(start);
         }
@@ -246,12 +262,12 @@ impl Plan {
     pub fn get(&self, index: usize) -> Charge<'_> {
         let start = if index == 0 { 0 } else { self.entries[index - 1].key_end as usize };
         let entry = &self.entries[index];
-        entry.charge(KeyRef::new(&self.keys[start..entry.key_end as usize]))
+        entry.charge(KeyRef::new(&self.keys.bytes()[start..entry.key_end as usize]))
     }
 
     /// The charges in the order in which they were added.
     pub fn charges(&self) -> impl ExactSizeIterator<Item = Charge<'_>> {
-        let (keys, entries) = (self.keys.as_slice(), self.entries.as_slice());
+        let (keys, entries) = (self.keys.bytes(), self.entries.as_slice());
         let mut start = 0;
         entries.iter().map(move |entry| {
             let end = entry.key_end as usize;

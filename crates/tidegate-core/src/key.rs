@@ -49,27 +49,77 @@ pub struct KeyTooLong {
     pub bytes: usize,
 }
 
+/// Parts of keys that were encoded beforehand, for all keys that have them.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct EncodedParts(Vec<u8>);
+
+/// A key of which some parts are encoded already. It is the same key as one with all these parts in this order.
+#[derive(Clone, Copy)]
+pub struct PreparedKey<'a> {
+    /// What its home begins with.
+    pub front: &'a EncodedParts,
+    /// The rest of its home.
+    pub home: &'a [&'a [u8]],
+    /// What comes behind its home.
+    pub back: &'a EncodedParts,
+    /// The rest of it.
+    pub own: &'a [&'a [u8]],
+}
+
+/// How long an encoding will be, and the home in it.
+#[derive(Clone, Copy)]
+pub(crate) struct Sizes {
+    pub(crate) bytes: usize,
+    home_bytes: usize,
+}
+
 impl Key<'_> {
+    /// The encoding, in a buffer of its own: the length of the home, then every part behind its own length.
+    pub fn encode(&self) -> Result<KeyBuf, KeyTooLong> {
+        PreparedKey::from(*self).encode()
+    }
+}
+
+impl EncodedParts {
+    /// None.
+    pub const NONE: &'static Self = &Self(Vec::new());
+
+    /// Encodes parts as they will stand in keys.
+    pub fn new(parts: &[&[u8]]) -> Self {
+        let mut bytes = vec![0; encoded_len(parts)];
+        write_parts(&mut bytes, parts);
+        Self(bytes)
+    }
+}
+
+impl<'a> From<Key<'a>> for PreparedKey<'a> {
+    fn from(Key { home, own }: Key<'a>) -> Self {
+        Self { front: EncodedParts::NONE, home, back: EncodedParts::NONE, own }
+    }
+}
+
+impl PreparedKey<'_> {
     /// The encoding, in a buffer of its own.
     pub fn encode(&self) -> Result<KeyBuf, KeyTooLong> {
-        let mut bytes = SmallVec::new();
-        self.encode_into(&mut bytes)?;
+        let sizes = self.sizes()?;
+        let mut bytes = SmallVec::from_elem(0, sizes.bytes);
+        self.write(sizes, &mut bytes);
         Ok(KeyBuf(bytes))
     }
 
-    /// Appends the encoding: the length of the home part, then every part behind its own length.
-    pub(crate) fn encode_into<const N: usize>(&self, out: &mut SmallVec<[u8; N]>) -> Result<(), KeyTooLong> {
-        let home_bytes = encoded_len(self.home);
-        let bytes = varint_len(home_bytes) + home_bytes + encoded_len(self.own);
-        if bytes > MAX_KEY_BYTES {
-            return Err(KeyTooLong { bytes });
-        }
-        let start = out.len();
-        out.extend_from_slice(&BLANK[..bytes]);
-        let rest = write_varint(&mut out[start..], home_bytes);
-        let rest = write_parts(rest, self.home);
+    #[inline]
+    pub(crate) fn sizes(&self) -> Result<Sizes, KeyTooLong> {
+        let home_bytes = self.front.0.len() + encoded_len(self.home);
+        let bytes = varint_len(home_bytes) + home_bytes + self.back.0.len() + encoded_len(self.own);
+        if bytes > MAX_KEY_BYTES { Err(KeyTooLong { bytes }) } else { Ok(Sizes { bytes, home_bytes }) }
+    }
+
+    /// Fills a place of that size.
+    #[inline]
+    pub(crate) fn write(&self, sizes: Sizes, out: &mut [u8]) {
+        let rest = write_bytes(write_varint(out, sizes.home_bytes), &self.front.0);
+        let rest = write_bytes(write_parts(rest, self.home), &self.back.0);
         write_parts(rest, self.own);
-        Ok(())
     }
 }
 
@@ -122,8 +172,18 @@ impl std::fmt::Debug for KeyRef<'_> {
     }
 }
 
-/// Room for a key. Copying it is quicker than filling byte by byte.
-static BLANK: [u8; MAX_KEY_BYTES] = [0; MAX_KEY_BYTES];
+/// What was encoded may be secret.
+impl std::fmt::Debug for EncodedParts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "EncodedParts({} bytes)", self.0.len())
+    }
+}
+
+impl std::fmt::Debug for PreparedKey<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "PreparedKey({:?} + {}, {:?} + {} parts)", self.front, self.home.len(), self.back, self.own.len())
+    }
+}
 
 fn encoded_len(parts: &[&[u8]]) -> usize {
     let part_len = |part: &&[u8]| match part.len() {

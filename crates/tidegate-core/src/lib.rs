@@ -36,7 +36,7 @@ pub use algorithm::Refund;
 pub use algorithm::concurrency::Ticket;
 pub use algorithm::fixed_window::{Bounds, Window};
 pub use charge::{Charge, Idempotency, MAX_CHARGES, Pay, Plan, PlanError};
-pub use key::{Key, KeyBuf, KeyRef, MAX_KEY_BYTES, MAX_PART_BYTES};
+pub use key::{EncodedParts, Key, KeyBuf, KeyRef, MAX_KEY_BYTES, MAX_PART_BYTES, PreparedKey};
 pub use limit::{Algorithm, Limit, LimitError, MAX_AMOUNT, MAX_WINDOW, Outside};
 pub use rate::Rate;
 pub use state::State;

@@ -58,6 +58,8 @@ pub struct Decision {
     pub holds: bool,
     pub(crate) domain: Option<Arc<Domain>>,
     pub(crate) judged: SmallVec<[Judged; 4]>,
+    /// Limits that were made for this check: with the bounds of their calendars, or brought along.
+    pub(crate) made: SmallVec<[Limit; 1]>,
     pub(crate) deciding: Option<Deciding>,
     /// Rules in the shadow that would have decided by themselves.
     pub(crate) shadow_alone: SmallVec<[u32; 2]>,
@@ -91,8 +93,8 @@ pub(crate) enum Trouble {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judged {
     pub(crate) at: LimitAt,
-    /// As it was applied: with its calendar's bounds, if it has any.
-    pub(crate) limit: Limit,
+    /// Its place among those that were made, if it was.
+    pub(crate) made: Option<u16>,
     pub(crate) verdict: Verdict,
     pub(crate) descriptor: Option<u16>,
     pub(crate) cost: u64,
@@ -164,6 +166,7 @@ impl Decision {
             holds: false,
             domain: None,
             judged: SmallVec::new(),
+            made: SmallVec::new(),
             deciding: None,
             shadow_alone: SmallVec::new(),
         }
@@ -279,10 +282,13 @@ impl Decision {
             }
             _ => &rule.limits.own,
         });
+        let rule_limit = limits.and_then(|limits| limits.get(usize::from(judged.at.limit)));
+        let made = judged.made.and_then(|place| self.made.get(usize::from(place)));
+        let plain = rule_limit.and_then(RuleLimit::plain);
         LimitView {
             rule,
-            rule_limit: limits.and_then(|limits| limits.get(usize::from(judged.at.limit))),
-            limit: &judged.limit,
+            rule_limit,
+            limit: made.or(plain).expect("a limit that is not as its rule has it is kept with the decision"),
             verdict: &judged.verdict,
             descriptor: judged.descriptor.map(usize::from),
             cost: judged.cost,

@@ -94,12 +94,17 @@ impl<'v> Views<'v> {
 }
 
 /// The number of an attribute; an address that Envoy names in its own way is the address, and headers have no case.
+#[inline]
 pub(crate) fn attribute(domain: &Domain, name: &str) -> Option<AttributeId> {
-    domain.names.get(name).or_else(|| match name {
+    domain.names.get(name).or_else(|| otherwise_named(domain, name))
+}
+
+fn otherwise_named(domain: &Domain, name: &str) -> Option<AttributeId> {
+    match name {
         "remote_address" => domain.names.get("ip"),
         _ if is_header(name) => domain.names.get(&name.to_ascii_lowercase()),
         _ => None,
-    })
+    }
 }
 
 fn is_header(name: &str) -> bool {
@@ -108,8 +113,12 @@ fn is_header(name: &str) -> bool {
 }
 
 /// A path without its query, so that no question mark leads around a rule; all else as it was said.
-fn meant<'v>(name: &str, value: &'v str) -> &'v str {
-    if name == "path" { value.split(['?', '#']).next().unwrap_or(value) } else { value }
+fn meant<'v>(domain: &Domain, attribute: AttributeId, value: &'v str) -> &'v str {
+    if domain.path == Some(attribute) { without_query(value) } else { value }
+}
+
+fn without_query(path: &str) -> &str {
+    memchr::memchr2(b'?', b'#', path.as_bytes()).map_or(path, |end| &path[..end])
 }
 
 /// All attributes, then all entries of descriptors; the first word counts.
@@ -122,13 +131,12 @@ fn tell<'v>(facts: &mut Facts<'v>, check: &Check<'v>, domain: &Domain) {
 
 fn tell_pairs<'v>(facts: &mut Facts<'v>, domain: &Domain, pairs: &[(&'v str, &'v str)]) {
     for (name, value) in pairs {
-        if let Some(attribute) = attribute(domain, name)
-            && facts.get(attribute).is_none()
-        {
-            facts.set(attribute, meant(name, value));
-        }
-        if *name == "path" {
+        let Some(attribute) = attribute(domain, name) else { continue };
+        if domain.path == Some(attribute) {
+            facts.set_first(attribute, without_query(value));
             tell_query(facts, domain, value);
+        } else {
+            facts.set_first(attribute, value);
         }
     }
 }
@@ -141,8 +149,8 @@ fn tell_query<'v>(facts: &mut Facts<'v>, domain: &Domain, path: &'v str) {
     let query = path.split('#').next().and_then(|path| path.split_once('?')).map_or("", |(_, query)| query);
     for (name, value) in query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, ""))) {
         let asked = domain.query.iter().find(|(asked, _)| **asked == *name);
-        if let Some((_, attribute)) = asked.filter(|(_, attribute)| facts.get(*attribute).is_none()) {
-            facts.set(*attribute, value);
+        if let Some((_, attribute)) = asked {
+            facts.set_first(*attribute, value);
         }
     }
 }
@@ -153,8 +161,8 @@ fn contradicting(check: &Check<'_>, domain: &Domain, first: &Facts<'_>) -> Small
         return SmallVec::new();
     }
     let differs = |(name, value): &(&str, &str)| {
-        let known = attribute(domain, name).and_then(|attribute| first.get(attribute));
-        known.is_some_and(|known| known != meant(name, value))
+        let Some(attribute) = attribute(domain, name) else { return false };
+        first.get(attribute).is_some_and(|known| known != meant(domain, attribute, value))
     };
     let descriptors = (0_u16..).zip(check.descriptors);
     descriptors

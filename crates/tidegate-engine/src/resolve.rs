@@ -9,10 +9,10 @@ pub(crate) use chosen::takes_its_group;
 use std::time::Duration;
 
 use smallvec::SmallVec;
-use tidegate_core::{Idempotency, Key, Limit, Pay, Plan, PlanError, Ticket, Timestamp, Window};
+use tidegate_core::{Idempotency, Key, Limit, Pay, Plan, PlanError, PreparedKey, Ticket, Timestamp, Window};
 use tidegate_rules::Domain;
 use tidegate_rules::condition::Facts;
-use tidegate_rules::rule::{Action, Cost, Mode, Rule};
+use tidegate_rules::rule::{Action, Cost, Mode, Numbers, Rule, RuleLimit};
 
 use crate::check::{Check, Malformed, Override};
 use crate::decision::{LimitAt, Tier, Trouble};
@@ -23,9 +23,6 @@ use keys::{Addresses, Counter};
 
 /// How long an idempotency key is remembered.
 const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// The identity of a rule's gate, which no limit can have as its name.
-const GATE: &str = "!block";
 
 /// What a check is charged, and for what.
 #[derive(Debug, Default)]
@@ -51,6 +48,15 @@ pub(crate) struct Part {
     pub(crate) enforced: bool,
     /// Whether it is the gate of the limits before it.
     pub(crate) is_gate: bool,
+    /// Whether it comes from what is known of the request, of which there may be several views.
+    of_view: bool,
+}
+
+impl Part {
+    /// Whether it is held against a descriptor alone.
+    pub(crate) fn is_of_tree(&self) -> bool {
+        !self.of_view
+    }
 }
 
 /// Makes the plan of what a check matches.
@@ -110,31 +116,34 @@ impl<'a, 'v> Writer<'a, 'v> {
         };
         let Some(facts) = self.facts(chosen) else { return Ok(()) };
         let mut addresses = Addresses::new();
-        let mut counter = Counter::default();
-        if let (Source::Tree { descriptor }, Some(tree)) = (chosen.source, rule.tree.as_deref()) {
-            let Some(asked) = self.check.descriptors.get(usize::from(descriptor)) else { return Ok(()) };
-            counter.count_entries(self.domain, asked.entries, &tree.shared);
-        } else if counter.count_by(self.domain, rule, (facts, &mut addresses)).is_none() {
-            return Ok(());
-        }
-        let tier = rule.limits.tier_by.and_then(|attribute| facts.get(attribute));
-        let (tier, limits) = tier_of(rule, tier);
+        let counter = match (chosen.source, rule.tree.as_deref()) {
+            (Source::Tree { descriptor }, Some(tree)) => {
+                let asked = self.check.descriptors.get(usize::from(descriptor));
+                asked.map(|asked| Counter::entries(rule, &tree.shared, asked))
+            }
+            _ => Counter::by(self.domain, rule, (facts, &mut addresses)),
+        };
+        let Some(counter) = counter else { return Ok(()) };
+        let (tier, limits) = tier_of(rule, facts);
         let times = self.times(chosen);
         let cost = times.saturating_mul(rule_cost(&rule.cost, facts));
         let mut charged = 0_u8;
         for (place, limit) in (0_u16..).zip(limits) {
             let at = LimitAt { rule: chosen.rule.unwrap_or(0), tier, limit: place };
-            let limit_now = limit.at(self.now);
-            let pay = pay(rule, chosen, &limit_now);
-            if self.push(counter.of(&limit.identity), (limit_now, cost, pay), (chosen, at, false))? {
-                charged += 1;
-            }
+            let key = counter.of(&limit.back);
+            charged += u8::from(match &limit.numbers {
+                Numbers::Plain(plain) => self.push(&key, (plain, cost), (chosen, rule, at))?,
+                Numbers::Calendar(calendar) => {
+                    self.push(&key, (&calendar.at(self.now), cost), (chosen, rule, at))?
+                }
+            });
         }
-        match rule.block_for {
+        match &rule.block_for {
             Some(gate) if charged > 0 && chosen.enforced => {
+                let key = counter.of(&rule.home.gate);
                 let at = LimitAt { rule: chosen.rule.unwrap_or(0), tier, limit: 0 };
-                let pay = Pay::IfRefused { of: charged };
-                self.push(counter.of(GATE), (gate, times.min(1), pay), (chosen, at, true)).map(|_| ())
+                let part = Part { is_gate: true, ..part(chosen, at) };
+                self.push_part(&key, (gate, times.min(1), Pay::IfRefused { of: charged }), part).map(|_| ())
             }
             _ => Ok(()),
         }
@@ -149,30 +158,39 @@ impl<'a, 'v> Writer<'a, 'v> {
         let limit = Limit::fixed_window(amount.max(1), Window::Aligned(per))
             .map_err(|error| Malformed::Override(error.to_string()))?;
         let identity = format!("fixed_window/{}", tidegate_rules::notation::show(per));
-        let mut counter = Counter::default();
-        counter.count_entries(self.domain, asked.entries, &[]);
         let cost = asked.cost.unwrap_or(self.check.cost);
         let cost = if amount == 0 { cost.saturating_mul(2) } else { cost };
-        let at = LimitAt { rule: 0, tier: Tier::Override, limit: 0 };
-        self.push(counter.of(&identity), (limit, cost, Pay::IfAdmitted), (chosen, at, false)).map(|_| ())
+        let part = part(chosen, LimitAt { rule: 0, tier: Tier::Override, limit: 0 });
+        keys::brought_along(self.domain, asked, &identity, |key| {
+            self.push_part(&key.into(), (&limit, cost, Pay::IfAdmitted), part).map(|_| ())
+        })
     }
 
-    /// Adds a charge; `false` if another view of the request has added it already.
+    /// Adds the charge of a rule's limit; `false` if another view of the request has added it already.
+    #[inline]
     fn push(
         &mut self,
-        key: Key<'_>,
-        (limit, cost, pay): (Limit, u64, Pay),
-        (chosen, at, is_gate): (&Chosen, LimitAt, bool),
+        key: &PreparedKey<'_>,
+        (limit, cost): (&Limit, u64),
+        (chosen, rule, at): (&Chosen, &Rule, LimitAt),
+    ) -> Result<bool, Malformed> {
+        self.push_part(key, (limit, cost, pay(rule, chosen, limit)), part(chosen, at))
+    }
+
+    /// The same for any charge.
+    #[inline]
+    fn push_part(
+        &mut self,
+        key: &PreparedKey<'_>,
+        (limit, cost, pay): (&Limit, u64, Pay),
+        part: Part,
     ) -> Result<bool, Malformed> {
         let Resolved { plan, parts, .. } = &mut *self.resolved;
-        if self.matches.views.are_several() && matches!(chosen.source, Source::View { .. }) {
-            let key = key.encode().map_err(PlanError::from)?;
-            if plan.charges().any(|charge| charge.key == key.as_ref()) {
-                return Ok(false);
-            }
+        if self.matches.views.are_several() && part.of_view && has(plan, key)? {
+            return Ok(false);
         }
-        plan.charge_when(key, limit, cost, pay)?;
-        parts.push(Part { at, descriptor: chosen.descriptor, enforced: chosen.decides, is_gate });
+        plan.charge_prepared_when(key, limit, cost, pay)?;
+        parts.push(part);
         Ok(true)
     }
 
@@ -203,6 +221,19 @@ impl<'a, 'v> Writer<'a, 'v> {
     }
 }
 
+#[inline]
+fn part(chosen: &Chosen, at: LimitAt) -> Part {
+    let of_view = matches!(chosen.source, Source::View { .. });
+    Part { at, descriptor: chosen.descriptor, enforced: chosen.decides, is_gate: false, of_view }
+}
+
+/// Whether a plan has a charge on that key.
+#[cold]
+fn has(plan: &Plan, key: &PreparedKey<'_>) -> Result<bool, Malformed> {
+    let key = key.encode().map_err(PlanError::from)?;
+    Ok(plan.charges().any(|charge| charge.key == key.as_ref()))
+}
+
 /// When a charge pays: as the rule says, and not at all for what is held to it without counting.
 fn pay(rule: &Rule, chosen: &Chosen, limit: &Limit) -> Pay {
     let holds_slots = limit.term_us().is_some();
@@ -215,8 +246,10 @@ fn pay(rule: &Rule, chosen: &Chosen, limit: &Limit) -> Pay {
     }
 }
 
-fn tier_of<'r>(rule: &'r Rule, tier: Option<&str>) -> (Tier, &'r [tidegate_rules::rule::RuleLimit]) {
+#[inline]
+fn tier_of<'r>(rule: &'r Rule, facts: &Facts<'_>) -> (Tier, &'r [RuleLimit]) {
     let tiers = &rule.limits.tiers;
+    let tier = rule.limits.tier_by.and_then(|attribute| facts.get(attribute));
     let place = tier.and_then(|tier| tiers.iter().position(|(name, _)| **name == *tier));
     match place {
         Some(place) => (Tier::Named(u16::try_from(place).unwrap_or(u16::MAX)), &tiers[place].1),

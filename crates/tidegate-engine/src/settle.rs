@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use smallvec::SmallVec;
-use tidegate_core::{Outcome as Verdicts, Retry, Verdict};
+use tidegate_core::{Limit, Outcome as Verdicts, Retry, Verdict};
 use tidegate_rules::rule::{Action, Class, Mode, Rule};
 use tidegate_store::{Answer, StoreError};
 
@@ -81,10 +81,10 @@ fn effective(rule: &Rule, part: &Part) -> Class {
 }
 
 fn answered(decision: &mut Decision, resolved: &Resolved, answer: &Answer) {
-    judge(&mut decision.judged, resolved, answer);
+    let holds = judge(decision, resolved, answer);
     let (judged, rules) =
         (&*decision.judged, decision.domain.as_ref().map_or(&[][..], |domain| &domain.rules));
-    let quota_over = quota_over(rules, judged);
+    let quota_over = resolved.parts.iter().any(Part::is_of_tree) && quota_over(rules, judged);
     let refused = !answer.allowed() || quota_over;
     let degraded = judged.iter().position(|one| !allows(one) && degrades(rules, one));
     let deciding =
@@ -98,12 +98,14 @@ fn answered(decision: &mut Decision, resolved: &Resolved, answer: &Answer) {
     decision.id = answer.ticket;
     decision.delay_us = if refused { 0 } else { answer.delay_us() };
     decision.replayed = answer.replayed;
-    decision.holds = !refused && judged.iter().any(holds_slots);
+    decision.holds = !refused && holds;
     decision.deciding = deciding.and_then(|index| u16::try_from(index).ok()).map(Deciding::Limit);
 }
 
-/// A limit each, with what its rule's gate said.
-fn judge(judged: &mut SmallVec<[Judged; 4]>, resolved: &Resolved, answer: &Answer) {
+/// A limit each, with what its rule's gate said; whether one of them holds slots.
+fn judge(decision: &mut Decision, resolved: &Resolved, answer: &Answer) -> bool {
+    let Decision { judged, made, .. } = decision;
+    let mut holds = false;
     for (index, ((part, charge), verdict)) in
         resolved.parts.iter().zip(resolved.plan.charges()).zip(&answer.verdicts).enumerate()
     {
@@ -112,9 +114,10 @@ fn judge(judged: &mut SmallVec<[Judged; 4]>, resolved: &Resolved, answer: &Answe
             close(judged, part, verdict, paid);
             continue;
         }
+        holds |= paid && charge.cost > 0 && charge.limit.term_us().is_some();
         judged.push(Judged {
             at: part.at,
-            limit: *charge.limit,
+            made: keep_if_made(made, part, charge.limit),
             verdict: *verdict,
             descriptor: part.descriptor,
             cost: charge.cost,
@@ -123,11 +126,16 @@ fn judge(judged: &mut SmallVec<[Judged; 4]>, resolved: &Resolved, answer: &Answe
             paid,
         });
     }
+    holds
 }
 
-/// Gates hold none: they are windows.
-fn holds_slots(one: &Judged) -> bool {
-    one.paid && one.cost > 0 && one.limit.term_us().is_some()
+/// What no rule has is kept with the decision.
+fn keep_if_made(made: &mut SmallVec<[Limit; 1]>, part: &Part, limit: &Limit) -> Option<u16> {
+    if !limit.is_calendar() && part.at.tier != Tier::Override {
+        return None;
+    }
+    made.push(*limit);
+    u16::try_from(made.len() - 1).ok()
 }
 
 fn degrades(rules: &[Rule], one: &Judged) -> bool {

@@ -24,6 +24,7 @@ mod conditions;
 pub mod identity;
 pub mod descriptors;
 pub mod rule;
+pub mod home;
 pub mod snapshot;
 mod secrets;
 mod compile;

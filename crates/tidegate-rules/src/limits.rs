@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use tidegate_core::{Limit, LimitError, Rate, Window};
+use tidegate_core::{EncodedParts, Limit, LimitError, Rate, Window};
 
 use crate::calendar::{Calendar, Period};
 use crate::diagnostic::Diagnostic;
@@ -295,6 +295,7 @@ fn calendar(amount: u64, unit: Unit, zone: Option<&str>, from: Option<u8>, span:
     );
     Ok(RuleLimit {
         identity: identity.into(),
+        back: EncodedParts::default(),
         policy: "".into(),
         numbers: Numbers::Calendar(calendar),
         per_us: Some(unit.typical_us()),
@@ -317,6 +318,7 @@ pub(crate) fn zone(name: &str, span: Span) -> Made<TimeZone> {
 fn concurrency(slots: u64, term: Duration) -> Result<RuleLimit, LimitError> {
     Ok(RuleLimit {
         identity: "concurrency".into(),
+        back: EncodedParts::default(),
         policy: "".into(),
         numbers: Numbers::Plain(Limit::concurrency(slots, term)?),
         per_us: None,
@@ -346,6 +348,7 @@ fn delayed(limit: RuleLimit) -> RuleLimit {
 fn windowed(limit: Limit, name: &str, amount: u64, per: Duration) -> RuleLimit {
     RuleLimit {
         identity: format!("{name}/{}", notation::show(per)).into(),
+        back: EncodedParts::default(),
         policy: "".into(),
         numbers: Numbers::Plain(limit),
         per_us: u64::try_from(per.as_micros()).ok(),

@@ -27,7 +27,7 @@ use smallvec::SmallVec;
 
 use crate::condition::{Condition, Facts};
 use choice::Popularity;
-use filed::{Filed, Hits};
+use filed::{Filed, Hits, Known};
 use index::{Builder, Index};
 
 /// All rules' conditions, ready to be asked at once.
@@ -52,7 +52,7 @@ impl Matcher {
                 Some(choice) => choice.filings.into_iter().for_each(|(pivot, known)| {
                     index.file(pivot, Filed { rule, known });
                 }),
-                None => always.push(Filed::unknown(rule)),
+                None => always.push(Filed { rule, known: known_at_once(condition) }),
             }
         }
         Self { index: index.build(), conditions, always }
@@ -67,13 +67,23 @@ impl Matcher {
         let mut hits = Hits::new(&self.conditions, facts, found);
         hits.take(&self.always);
         self.index.look_up(&mut hits);
-        found.sort_unstable();
-        found.dedup();
+        if !found.is_sorted_by(|one, next| one < next) {
+            found.sort_unstable();
+            found.dedup();
+        }
     }
 
     /// How many rules have no pivot and are asked at every request.
     pub fn always_asked(&self) -> usize {
         self.always.len()
+    }
+}
+
+/// A rule without a condition needs no question.
+fn known_at_once(condition: &Condition) -> Known {
+    match condition {
+        Condition::All(parts) if parts.is_empty() => Known::Whole,
+        _ => Known::Nothing,
     }
 }
 

@@ -2,9 +2,13 @@
 //!
 //! Names are given their numbers while rules are compiled; doors look them up and leave out what no rule asks about.
 
+mod short;
+
 use std::collections::HashMap;
 use std::collections::hash_map;
 use std::hash::BuildHasher;
+
+use short::ShortNames;
 
 /// The number of an attribute's name among the [`Names`] that gave it.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
@@ -20,7 +24,10 @@ impl AttributeId {
 /// All names that the rules of a snapshot speak of: at most 65 536.
 #[derive(Clone, Debug)]
 pub struct Names {
-    ids: HashMap<Box<str>, AttributeId, Keyed>,
+    /// Nearly all, found in a few steps.
+    short: ShortNames,
+    /// The others.
+    long: HashMap<Box<str>, AttributeId, Keyed>,
     names: Vec<Box<str>>,
 }
 
@@ -36,7 +43,7 @@ pub(crate) fn keyed() -> Keyed {
 
 impl Default for Names {
     fn default() -> Self {
-        Self { ids: HashMap::with_hasher(keyed()), names: Vec::new() }
+        Self { short: ShortNames::default(), long: HashMap::with_hasher(keyed()), names: Vec::new() }
     }
 }
 
@@ -52,14 +59,17 @@ impl Names {
             return Some(id);
         }
         let id = AttributeId(u16::try_from(self.names.len()).ok()?);
-        self.ids.insert(name.into(), id);
+        if !self.short.insert(name, id) {
+            self.long.insert(name.into(), id);
+        }
         self.names.push(name.into());
         Some(id)
     }
 
     /// The number of a name, if it has one.
+    #[inline]
     pub fn get(&self, name: &str) -> Option<AttributeId> {
-        self.ids.get(name).copied()
+        self.short.get(name).or_else(|| if self.long.is_empty() { None } else { self.long.get(name).copied() })
     }
 
     /// The name behind a number; empty if other names gave it.

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tidegate_core::{Algorithm, Limit, Timestamp};
+use tidegate_core::{Algorithm, EncodedParts, Limit, Timestamp};
 
 use crate::calendar::Calendar;
 use crate::condition::Condition;
 use crate::glob::Glob;
+use crate::home::Home;
 use crate::name::AttributeId;
 use crate::schedule::Schedule;
 use crate::source::Span;
@@ -66,6 +67,10 @@ pub struct Rule {
     pub subject: Box<str>,
     /// What only descriptor trees have.
     pub tree: Option<Box<TreeRule>>,
+    /// Where its counters live.
+    pub home: Home,
+    /// Whether whatever it matches is held to it and counted, at all times, and refused beyond its limits: most rules.
+    pub plain: bool,
 }
 
 /// Where a rule was written.
@@ -163,6 +168,8 @@ impl Limits {
 pub struct RuleLimit {
     /// What makes it the same limit after its numbers have changed: its own name, or its algorithm and window.
     pub identity: Box<str>,
+    /// What comes behind the home in the keys of its counters.
+    pub back: EncodedParts,
     /// Its name in headers and answers.
     pub policy: Box<str>,
     /// The numbers.
@@ -192,6 +199,14 @@ impl RuleLimit {
         match &self.numbers {
             Numbers::Plain(limit) => *limit,
             Numbers::Calendar(calendar) => calendar.at(now),
+        }
+    }
+
+    /// The limit, if it is the same at all times.
+    pub fn plain(&self) -> Option<&Limit> {
+        match &self.numbers {
+            Numbers::Plain(limit) => Some(limit),
+            Numbers::Calendar(_) => None,
         }
     }
 
@@ -324,6 +339,8 @@ pub struct TreeRule {
     pub replaces: Vec<Box<str>>,
     /// Refuses only if every quota of the request is over.
     pub quota: bool,
+    /// The keys of the path.
+    pub keys: Vec<Box<str>>,
     /// The places of the path at which the pattern stands in the key in place of the value.
     pub shared: Vec<Option<Box<str>>>,
     /// Given back with what passes.
@@ -384,6 +401,13 @@ impl Rule {
             }
             None => "blocked".to_owned(),
         }
+    }
+
+    /// Whether what it says is applied without looking at the time, at other rules or at another condition.
+    pub(crate) fn is_plain(&self) -> bool {
+        let acts = self.mode == Mode::Enforce && matches!(self.action, Action::Reject | Action::Delay);
+        let always = self.schedule.is_none() && self.expires_at.is_none();
+        acts && always && self.counts.is_none() && self.group.is_none() && self.tree.is_none()
     }
 
     /// Whether it decides by itself, without a counter.

@@ -27,6 +27,8 @@ pub struct Domain {
     pub tenant: Option<AttributeId>,
     /// The attributes that its rules know.
     pub names: Names,
+    /// The one that is a path, if they know it.
+    pub path: Option<AttributeId>,
     /// Those that are about the query, by the names that they have there.
     pub query: Vec<(Box<str>, AttributeId)>,
     /// What follows from what.

@@ -27,6 +27,22 @@ pub(super) struct Chosen {
     pub(super) takes: bool,
 }
 
+impl Chosen {
+    /// A rule that has nothing to ask: see [`Rule::plain`].
+    #[inline]
+    const fn plain(rule: u32, view: u16) -> Self {
+        Self {
+            rule: Some(rule),
+            source: Source::View { view },
+            descriptor: None,
+            enforced: true,
+            counted: true,
+            decides: true,
+            takes: false,
+        }
+    }
+}
+
 /// Where a match comes from.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source {
@@ -68,6 +84,10 @@ fn choose_in_view(
 ) {
     for number in view.rules.as_slice() {
         let rule = &domain.rules[*number as usize];
+        if rule.plain && check.descriptors.is_empty() {
+            chosen.push(Chosen::plain(*number, place));
+            continue;
+        }
         if !in_force(rule, now) {
             continue;
         }
@@ -85,13 +105,15 @@ fn choose_in_view(
 
 /// The rules that decide by themselves, in whatever mode; the first in rank goes first. Most checks meet none.
 pub(super) fn alone(domain: &Domain, chosen: &[Chosen]) -> SmallVec<[u32; 2]> {
-    let mut found = SmallVec::new();
+    let mut found: SmallVec<[u32; 2]> = SmallVec::new();
     for rule in chosen.iter().filter(|one| one.enforced).filter_map(|one| one.rule) {
         if domain.rules[rule as usize].decides_alone() {
             found.push(rule);
         }
     }
-    found.sort_by_key(|rule| domain.rules[*rule as usize].rank);
+    if found.len() > 1 {
+        found.sort_by_key(|rule| domain.rules[*rule as usize].rank);
+    }
     found
 }
 

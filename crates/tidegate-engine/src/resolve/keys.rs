@@ -1,65 +1,52 @@
-//! Where counters live: the parts of their keys.
+//! The keys of counters: what rules prepared, with the values of a request.
 
 use smallvec::SmallVec;
-use tidegate_core::Key;
+use tidegate_core::{EncodedParts, Key, PreparedKey};
 use tidegate_rules::Domain;
 use tidegate_rules::address::{self, AddressKey};
 use tidegate_rules::condition::Facts;
-use tidegate_rules::rule::{By, Rule, Scope};
+use tidegate_rules::home::Owner;
+use tidegate_rules::rule::{By, Rule};
 
-/// What all counters of a rule for one request have in common: the parts of their keys.
-///
-/// Where counters live with a tenant, the home is the domain and the tenant, and the limit, the rule and the values that it
-/// counts by tell a counter from its neighbours there. All others live at their own values: the home is the domain, the
-/// rule and the values, so that limits on the same values live together. In both, the limit comes right behind the home.
-#[derive(Default)]
+use crate::check::Descriptor;
+
+/// What all counters of a rule for one request have in common: see [`tidegate_rules::home`].
 pub(super) struct Counter<'a> {
-    parts: SmallVec<[&'a [u8]; 8]>,
-    /// How many of the parts are the home.
-    home: usize,
-}
-
-/// Where a counter lives.
-#[derive(Clone, Copy)]
-enum Home<'a> {
-    /// With a tenant: its value, if the request has one.
-    Tenant(Option<&'a str>),
-    /// At its own values.
-    Own,
+    front: &'a EncodedParts,
+    /// The tenant, if they live with one and the request names it.
+    tenant: Option<&'a [u8]>,
+    lives_with_tenant: bool,
+    values: SmallVec<[&'a [u8]; 4]>,
 }
 
 /// The addresses that a rule counts by, as keys have them.
 pub(super) type Addresses = SmallVec<[AddressKey; 1]>;
 
-/// Stands where the limit will.
-const LIMIT: &[u8] = &[];
-
 impl<'a> Counter<'a> {
-    /// The key of one of its limits.
-    pub(super) fn of(&mut self, limit: &'a str) -> Key<'_> {
-        self.parts[self.home] = limit.as_bytes();
-        let (home, own) = self.parts.split_at(self.home);
-        Key { home, own }
+    /// The key of one of the rule's limits, which comes behind the home.
+    #[inline]
+    pub(super) fn of<'k>(&'k self, back: &'k EncodedParts) -> PreparedKey<'k> {
+        let (tenant, values) = (self.tenant.as_slice(), self.values.as_slice());
+        let (home, own) = if self.lives_with_tenant { (tenant, values) } else { (values, &[][..]) };
+        PreparedKey { front: self.front, home, back, own }
     }
 
-    /// Makes it the counter of a rule; `None` if the request lacks something that the rule counts by.
-    pub(super) fn count_by<'v: 'a>(
-        &mut self,
-        domain: &'a Domain,
+    /// The counter of one of our rules; `None` if the request lacks something that the rule counts by.
+    #[inline]
+    pub(super) fn by<'v: 'a>(
+        domain: &Domain,
         rule: &'a Rule,
         (facts, addresses): (&Facts<'v>, &'a mut Addresses),
-    ) -> Option<()> {
+    ) -> Option<Self> {
         for by in &rule.by {
             if let By::Address(attribute) = by {
                 addresses.push(address::key(facts.get(*attribute)?, domain.prefixes));
             }
         }
         let mut addresses = addresses.iter();
-        let tenant = domain.tenant.filter(|_| rule.scope == Scope::Tenant);
-        self.begin(domain, tenant.map_or(Home::Own, |tenant| Home::Tenant(facts.get(tenant))));
-        self.parts.push(rule.identity.as_bytes());
+        let mut values = SmallVec::new();
         for by in &rule.by {
-            self.parts.push(match by {
+            values.push(match by {
                 By::Attribute(attribute) => facts.get(*attribute)?.as_bytes(),
                 By::Address(_) => addresses.next()?,
                 By::Capture { attribute, glob, index, .. } => {
@@ -67,45 +54,49 @@ impl<'a> Counter<'a> {
                 }
             });
         }
-        self.end();
-        Some(())
+        let tenant = match rule.home.owner {
+            Owner::Tenant(tenant) => facts.get(tenant).map(str::as_bytes),
+            _ => None,
+        };
+        Some(Self { front: &rule.home.front, tenant, lives_with_tenant: lives_with_tenant(rule), values })
     }
 
-    /// Makes it the counter of a descriptor: its entries, with patterns in place of values that share one. It lives with
-    /// the tenant if an entry names it. The first value is empty, which no rule's name is.
-    pub(super) fn count_entries(
-        &mut self,
-        domain: &'a Domain,
-        entries: &[(&'a str, &'a str)],
-        shared: &'a [Option<Box<str>>],
-    ) {
-        let tenant = domain.tenant.map(|tenant| domain.names.name(tenant));
-        let tenant = tenant.and_then(|tenant| entries.iter().find(|(key, _)| *key == tenant));
-        self.begin(domain, tenant.map_or(Home::Own, |(_, value)| Home::Tenant(Some(value))));
-        self.parts.push(b"");
-        for (place, (key, value)) in entries.iter().enumerate() {
+    /// The counter of a rule of the tree: the descriptor's entries, with patterns in place of values that share one.
+    pub(super) fn entries(rule: &'a Rule, shared: &'a [Option<Box<str>>], asked: &Descriptor<'a>) -> Self {
+        let mut values = SmallVec::new();
+        for (place, (key, value)) in asked.entries.iter().enumerate() {
             let pattern = shared.get(place).and_then(Option::as_deref);
-            self.parts.push(key.as_bytes());
-            self.parts.push(pattern.unwrap_or(value).as_bytes());
+            values.push(key.as_bytes());
+            values.push(pattern.unwrap_or(value).as_bytes());
         }
-        self.end();
+        let tenant = match rule.home.owner {
+            Owner::Entry(place) => asked.entries.get(place).map(|(_, value)| value.as_bytes()),
+            _ => None,
+        };
+        Self { front: &rule.home.front, tenant, lives_with_tenant: lives_with_tenant(rule), values }
     }
+}
 
-    /// A tenant's home is known at once.
-    fn begin(&mut self, domain: &'a Domain, home: Home<'a>) {
-        self.parts.push(domain.name.as_bytes());
-        if let Home::Tenant(tenant) = home {
-            self.parts.extend(tenant.map(str::as_bytes));
-            self.home = self.parts.len();
-            self.parts.push(LIMIT);
-        }
-    }
+fn lives_with_tenant(rule: &Rule) -> bool {
+    rule.home.owner != Owner::Themselves
+}
 
-    /// Without a tenant, all that was added is its home.
-    fn end(&mut self) {
-        if self.home == 0 {
-            self.home = self.parts.len();
-            self.parts.push(LIMIT);
-        }
+/// Gives the key of a limit that came with its descriptor to `then`: as a rule of the tree would have it.
+pub(super) fn brought_along<T>(
+    domain: &Domain,
+    asked: &Descriptor<'_>,
+    limit: &str,
+    then: impl FnOnce(Key<'_>) -> T,
+) -> T {
+    let name = domain.tenant.map(|tenant| domain.names.name(tenant));
+    let tenant = name.and_then(|name| asked.entries.iter().find(|(key, _)| *key == name));
+    let entries = asked.entries.iter().flat_map(|(key, value)| [key.as_bytes(), value.as_bytes()]);
+    let (domain, limit, no_rule): (_, _, &[u8]) = (domain.name.as_bytes(), limit.as_bytes(), b"");
+    if let Some((_, tenant)) = tenant {
+        let own: SmallVec<[&[u8]; 8]> = [limit, no_rule].into_iter().chain(entries).collect();
+        then(Key { home: &[domain, tenant.as_bytes()], own: &own })
+    } else {
+        let home: SmallVec<[&[u8]; 8]> = [domain, no_rule].into_iter().chain(entries).collect();
+        then(Key { home: &home, own: &[limit] })
     }
 }

@@ -107,18 +107,25 @@ fn prefix(builder: &mut Builder<'_>, parts: &[Part<'_>], name: &str) -> Option<u
 }
 
 fn finish(name: &str, builder: Builder<'_>, own: usize) -> Domain {
-    let Builder { names, tenant, prefixes, identities, drafts, tree, .. } = builder;
-    let (rules, groups) = ranked(drafts);
+    let Builder { mut names, tenant, prefixes, identities, drafts, tree, .. } = builder;
+    let (mut rules, groups) = ranked(drafts);
+    for rule in &mut rules {
+        rule.settle_in(name, &names, tenant);
+        rule.plain = rule.is_plain();
+    }
     let matcher = Matcher::new(rules[..own].iter().map(rules::found_by).map(Arc::new).collect());
     let counts = |rule: &&Rule| {
         rule.mode == Mode::Enforce && !matches!(rule.action, Action::Bypass | Action::Unlimited)
     };
     let class = rules.iter().filter(counts).map(|rule| rule.class).max().unwrap_or_default();
     let query = query(&names);
+    // Queries are read from paths, whether or not a rule asks about these themselves.
+    let path = if query.is_empty() { names.get("path") } else { names.intern("path") };
     Domain {
         name: name.into(),
         tenant,
         names,
+        path,
         query,
         identities,
         prefixes,

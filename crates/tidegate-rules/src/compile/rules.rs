@@ -7,6 +7,7 @@ use crate::condition::Condition;
 use crate::conditions::{Captured, Conditions, canonical, mentions};
 use crate::diagnostic::Diagnostic;
 use crate::glob::Glob;
+use crate::home::Home;
 use crate::rule::{Action, By, Class, Mode, Origin, Refusal, Rule, Scope};
 use crate::shape::head;
 use crate::source::Span;
@@ -103,6 +104,8 @@ impl<'n> Written<'n> {
             dimension,
             subject,
             tree: None,
+            home: Home::default(),
+            plain: false,
         };
         Some(Draft { rule, group: self.text("group"), file: self.file, span })
     }

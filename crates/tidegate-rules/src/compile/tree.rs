@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tidegate_core::{Limit, Window};
+use tidegate_core::{EncodedParts, Limit, Window};
 
 use crate::condition::Condition;
 use crate::diagnostic::Diagnostic;
+use crate::home::Home;
 use crate::notation;
 use crate::rule::{
     Action, Class, Cost, Counted, Limits, Mode, Numbers, Origin, Refusal, Rule, RuleLimit, Scope, TreeRule,
@@ -31,6 +32,7 @@ const UNITS: [(&str, u64); 7] = [
 #[derive(Clone, Default)]
 struct Path {
     names: Vec<String>,
+    keys: Vec<Box<str>>,
     /// Where a pattern stands in for the value.
     shared: Vec<Option<Box<str>>>,
 }
@@ -60,6 +62,7 @@ fn descriptor(builder: &mut Builder<'_>, file: usize, node: &Node, (parent, path
     };
     let mut path = path.clone();
     path.names.push(builder.tree_names.node(parent, &key, &value));
+    path.keys.push(key.as_str().into());
     path.shared.push(shared(builder, file, node, &value));
     ignored(builder, file, node);
     if let Some(rule) = node.get("rate_limit").and_then(|limit| rule(builder, file, (node, limit), &path)) {
@@ -116,6 +119,7 @@ fn rule(builder: &mut Builder<'_>, file: usize, (node, limit): (&Node, &Node), p
         replaces: replaces(builder, file, limit, limit_name.as_deref()),
         limit_name: limit_name.map(Into::into),
         quota: truth(node, "quota_mode"),
+        keys: path.keys.clone(),
         shared: path.shared.clone(),
         metadata: node.get("metadata").map(|node| Arc::new(node.value.clone())),
         nothing_per_us,
@@ -153,6 +157,8 @@ fn rule(builder: &mut Builder<'_>, file: usize, (node, limit): (&Node, &Node), p
         dimension: "descriptor".into(),
         subject: "descriptor".into(),
         tree: Some(Box::new(tree)),
+        home: Home::default(),
+        plain: false,
     };
     Some(Draft { rule, group: None, file, span })
 }
@@ -200,6 +206,7 @@ pub(crate) fn rule_limit(amount: u64, per: Duration, policy: &str) -> Option<Rul
     let limit = Limit::fixed_window(amount, Window::Aligned(per)).ok()?;
     Some(RuleLimit {
         identity: format!("fixed_window/{}", notation::show(per)).into(),
+        back: EncodedParts::default(),
         policy: policy.into(),
         numbers: Numbers::Plain(limit),
         per_us: u64::try_from(per.as_micros()).ok(),

@@ -14,27 +14,22 @@ pub struct Facts<'v> {
     facts: SmallVec<[Fact<'v>; 16]>,
     /// For the first names the place of each among the facts, from 1 on; 0 is nowhere. Others are searched for.
     places: [u8; PLACES],
+    /// The value that was last read as an address: many rules may ask for its network.
+    address: Cell<Option<(AttributeId, Option<IpAddr>)>>,
 }
 
 const PLACES: usize = 64;
 
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 struct Fact<'v> {
     attribute: AttributeId,
     value: &'v str,
-    address: Cell<Address>,
-}
-
-/// A value as an address. It is read when first asked for, and once: many rules may ask for its network.
-#[derive(Clone, Copy)]
-enum Address {
-    Unread,
-    Read(Option<IpAddr>),
 }
 
 impl Default for Facts<'_> {
+    #[inline]
     fn default() -> Self {
-        Self { facts: SmallVec::new(), places: [0; PLACES] }
+        Self { facts: SmallVec::new(), places: [0; PLACES], address: Cell::new(None) }
     }
 }
 
@@ -46,51 +41,67 @@ impl<'v> Facts<'v> {
 
     /// Nothing is known yet, with room for so many attributes.
     pub fn with_len(attributes: usize) -> Self {
-        Self { facts: SmallVec::with_capacity(attributes), places: [0; PLACES] }
+        Self { facts: SmallVec::with_capacity(attributes), ..Self::default() }
     }
 
     /// Sets the value of an attribute, in place of one that it had.
-    #[inline]
     pub fn set(&mut self, attribute: AttributeId, value: &'v str) {
-        let fact = Fact { attribute, value, address: Cell::new(Address::Unread) };
-        if let Some(place) = self.place(attribute) {
-            self.facts[place] = fact;
-            return;
+        match self.place(attribute) {
+            Some(place) => {
+                self.facts[place].value = value;
+                self.address.set(None);
+            }
+            None => self.add(attribute, value),
         }
-        self.facts.push(fact);
-        if let (Some(place), Ok(number)) =
-            (self.places.get_mut(attribute.index()), u8::try_from(self.facts.len()))
-        {
-            *place = number;
+    }
+
+    /// Sets the value of an attribute, unless it has one.
+    #[inline]
+    pub fn set_first(&mut self, attribute: AttributeId, value: &'v str) {
+        if self.place(attribute).is_none() {
+            self.add(attribute, value);
         }
     }
 
     /// The value of an attribute, if it is there.
     #[inline]
     pub fn get(&self, attribute: AttributeId) -> Option<&'v str> {
-        self.place(attribute).map(|place| self.facts[place].value)
+        self.place(attribute).and_then(|place| self.facts.get(place)).map(|fact| fact.value)
     }
 
     /// Forgets all values and keeps the room.
     pub fn clear(&mut self) {
         self.facts.clear();
         self.places = [0; PLACES];
+        self.address.set(None);
     }
 
     /// All attributes that are there, with their values.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (AttributeId, &'v str)> {
         self.facts.iter().map(|fact| (fact.attribute, fact.value))
     }
 
     /// The value as an address, IPv4-mapped IPv6 as IPv4, if it is one.
     pub fn address(&self, attribute: AttributeId) -> Option<IpAddr> {
-        let fact = &self.facts[self.place(attribute)?];
-        if let Address::Read(address) = fact.address.get() {
+        if let Some((known, address)) = self.address.get()
+            && known == attribute
+        {
             return address;
         }
-        let address = crate::address::parse(fact.value);
-        fact.address.set(Address::Read(address));
+        let address = crate::address::parse(self.get(attribute)?);
+        self.address.set(Some((attribute, address)));
         address
+    }
+
+    #[inline]
+    fn add(&mut self, attribute: AttributeId, value: &'v str) {
+        self.facts.push(Fact { attribute, value });
+        if let (Some(place), Ok(number)) =
+            (self.places.get_mut(attribute.index()), u8::try_from(self.facts.len()))
+        {
+            *place = number;
+        }
     }
 
     #[inline]

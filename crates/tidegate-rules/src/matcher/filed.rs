@@ -26,12 +26,6 @@ pub(super) enum Known {
     Whole,
 }
 
-impl Filed {
-    pub(super) const fn unknown(rule: u32) -> Self {
-        Self { rule, known: Known::Nothing }
-    }
-}
-
 /// The rules under one pivot. Most are alone, and then lie with the pivot, one look into memory nearer.
 pub(super) enum List {
     One(Filed),
@@ -106,8 +100,8 @@ impl<'m, 'v> Hits<'m, 'v> {
     fn holds(&self, filed: Filed) -> bool {
         match (filed.known, &*self.conditions[filed.rule as usize]) {
             (Known::Part(part), Condition::All(parts)) => {
-                let (before, from) = parts.split_at(usize::from(part));
-                before.iter().chain(&from[1..]).all(|other| other.holds(self.facts))
+                let others = parts.iter().enumerate().filter(|(place, _)| *place != usize::from(part));
+                others.map(|(_, other)| other).all(|other| other.holds(self.facts))
             }
             (_, condition) => condition.holds(self.facts),
         }

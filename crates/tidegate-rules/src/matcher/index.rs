@@ -35,8 +35,33 @@ enum Lists {
 
 struct Values {
     lists: HashMap<Box<str>, List, Keyed>,
-    /// The length of the longest: longer values are not looked up.
+    lengths: Lengths,
+}
+
+/// Which lengths texts have: others are not looked up. Long ones are told apart by the longest only.
+#[derive(Default)]
+struct Lengths {
+    /// A bit for each length below 64.
+    short: u64,
     longest: usize,
+}
+
+impl Lengths {
+    fn add(&mut self, length: usize) {
+        self.short |= bit(length);
+        self.longest = self.longest.max(length);
+    }
+
+    #[inline]
+    fn have(&self, length: usize) -> bool {
+        length <= self.longest && (length >= 64 || self.short & bit(length) != 0)
+    }
+}
+
+/// None for a length that has no bit.
+#[inline]
+fn bit(length: usize) -> u64 {
+    if length < 64 { 1 << length } else { 0 }
 }
 
 impl Index {
@@ -75,7 +100,7 @@ impl Lists {
 
 impl Values {
     fn look_up(&self, value: &str, hits: &mut Hits<'_, '_>) {
-        if value.len() <= self.longest
+        if self.lengths.have(value.len())
             && let Some(list) = self.lists.get(value)
         {
             hits.take(list);

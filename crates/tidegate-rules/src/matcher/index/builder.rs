@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use ipnet::IpNet;
 
-use super::{Addresses, AttributeId, Expressions, Filed, Forest, Index, Lists, Phrases, Trie, Values};
+use super::{Addresses, AttributeId, Expressions, Filed, Forest, Index, Lengths, Lists, Phrases, Trie, Values};
 use crate::matcher::filed::Known;
 use crate::matcher::pivot::{Key, Pivot};
 use crate::name::keyed;
@@ -116,8 +116,9 @@ impl Growing {
 }
 
 fn values(growing: BTreeMap<Box<str>, Vec<Filed>>) -> Values {
-    let longest = growing.keys().map(|value| value.len()).max().unwrap_or(0);
+    let mut lengths = Lengths::default();
+    growing.keys().for_each(|value| lengths.add(value.len()));
     let mut lists = HashMap::with_capacity_and_hasher(growing.len(), keyed());
     lists.extend(growing.into_iter().map(|(value, list)| (value, list.into())));
-    Values { lists, longest }
+    Values { lists, lengths }
 }

@@ -1,0 +1,145 @@
+//! Short names, compared as numbers: a check asks for the number of each of its attributes' names.
+
+use super::AttributeId;
+
+/// The longest name that is short.
+const MOST_BYTES: usize = 16;
+
+/// The most names in the table; further ones are looked for as long ones are. Rules speak of a dozen.
+const MOST_NAMES: usize = 64;
+
+/// How many multipliers are tried before the table grows.
+const TRIES: u64 = 64;
+
+/// A table in which no two names have the same place. Names that are asked for do not change it, so that none of them
+/// takes longer than another.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ShortNames {
+    /// A power of two of them, or none.
+    places: Box<[Option<(Short, AttributeId)>]>,
+    multiplier: u64,
+    shift: u32,
+    count: usize,
+}
+
+/// A name of at most 16 bytes: together with its length, its ends make it up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Short {
+    front: u64,
+    back: u64,
+    length: usize,
+}
+
+impl ShortNames {
+    /// `false` if it is not short, or there are too many.
+    pub(super) fn insert(&mut self, name: &str, id: AttributeId) -> bool {
+        let Some(short) = Short::new(name).filter(|_| self.count < MOST_NAMES) else { return false };
+        if !self.put(short, id) {
+            let names = self.places.iter().flatten().copied().chain([(short, id)]).collect::<Vec<_>>();
+            *self = Self::of(&names);
+        }
+        true
+    }
+
+    #[inline]
+    pub(super) fn get(&self, name: &str) -> Option<AttributeId> {
+        let short = Short::new(name)?;
+        match self.places.get(self.place(short)) {
+            Some(Some((there, id))) if *there == short => Some(*id),
+            _ => None,
+        }
+    }
+
+    /// A table for all of them, as small as it can be made with a few tries.
+    fn of(names: &[(Short, AttributeId)]) -> Self {
+        let mut bits = (names.len() * 2).next_power_of_two().ilog2();
+        loop {
+            for attempt in 1..=TRIES {
+                let mut table = Self::empty(bits, attempt);
+                if names.iter().all(|(short, id)| table.put(*short, *id)) {
+                    return table;
+                }
+            }
+            bits += 1;
+        }
+    }
+
+    fn empty(bits: u32, attempt: u64) -> Self {
+        // Odd, and different at every attempt.
+        let multiplier = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(2 * attempt + 1);
+        Self { places: vec![None; 1 << bits].into(), multiplier, shift: u64::BITS - bits, count: 0 }
+    }
+
+    /// `false` if the place is taken.
+    fn put(&mut self, short: Short, id: AttributeId) -> bool {
+        let place = self.place(short);
+        let Some(free) = self.places.get_mut(place).filter(|place| place.is_none()) else { return false };
+        *free = Some((short, id));
+        self.count += 1;
+        true
+    }
+
+    #[inline]
+    fn place(&self, short: Short) -> usize {
+        let mixed = short.front ^ short.back.rotate_left(23) ^ ((short.length as u64) << 7);
+        let mixed = mixed.wrapping_mul(self.multiplier);
+        (mixed ^ (mixed << 29)).wrapping_mul(self.multiplier).checked_shr(self.shift).unwrap_or(0) as usize
+    }
+}
+
+impl Short {
+    #[inline]
+    fn new(name: &str) -> Option<Self> {
+        let bytes = name.as_bytes();
+        let length = bytes.len();
+        let (front, back) = if length > MOST_BYTES {
+            return None;
+        } else if let (Some(front), Some(back)) = (bytes.first_chunk(), bytes.last_chunk()) {
+            (u64::from_le_bytes(*front), u64::from_le_bytes(*back))
+        } else if let (Some(front), Some(back)) = (bytes.first_chunk(), bytes.last_chunk()) {
+            (u32::from_le_bytes(*front).into(), u32::from_le_bytes(*back).into())
+        } else {
+            let byte = |place: usize| bytes.get(place).copied().map_or(0, u64::from);
+            (byte(0) | byte(1) << 8, byte(2))
+        };
+        Some(Self { front, back, length })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn names_are_told_apart(names in prop::collection::hash_set("[ab\\PC]{0,20}", 0..60)) {
+            let mut table = ShortNames::default();
+            let names: Vec<String> = names.into_iter().collect();
+            let mut taken = Vec::new();
+            for (number, name) in (0_u16..).zip(&names) {
+                taken.push(table.insert(name, AttributeId(number)));
+            }
+            for (number, name) in (0_u16..).zip(&names) {
+                prop_assert_eq!(taken[usize::from(number)], name.len() <= MOST_BYTES);
+                let found = table.get(name);
+                prop_assert_eq!(found, taken[usize::from(number)].then_some(AttributeId(number)));
+            }
+            prop_assert_eq!(table.get("never there"), None);
+        }
+    }
+
+    #[test]
+    fn there_are_only_so_many() {
+        let mut table = ShortNames::default();
+        let name = |number| format!("header.x-{number}");
+        for number in 0..100 {
+            assert_eq!(table.insert(&name(number), AttributeId(number)), usize::from(number) < MOST_NAMES);
+        }
+        for number in 0..100 {
+            assert_eq!(table.get(&name(number)).is_some(), usize::from(number) < MOST_NAMES);
+        }
+        assert!(table.places.len() <= 1 << 11, "{} places", table.places.len());
+    }
+}
