@@ -35,6 +35,7 @@ pub mod settle;
 pub mod decision;
 pub mod observe;
 pub mod explain;
+mod swar;
 mod contain;
 mod held;
 mod loaded;

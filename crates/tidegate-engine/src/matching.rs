@@ -6,6 +6,7 @@ use tidegate_rules::condition::Facts;
 use tidegate_rules::name::AttributeId;
 
 use crate::check::{Check, Malformed};
+use crate::swar;
 
 /// What a check matches. It is large, and filled where it stands.
 #[derive(Debug, Default)]
@@ -96,9 +97,13 @@ impl<'v> Views<'v> {
 /// The number of an attribute; an address that Envoy names in its own way is the address, and headers have no case.
 #[inline]
 pub(crate) fn attribute(domain: &Domain, name: &str) -> Option<AttributeId> {
-    domain.names.get(name).or_else(|| otherwise_named(domain, name))
+    match domain.names.get(name) {
+        Some(attribute) => Some(attribute),
+        None => otherwise_named(domain, name),
+    }
 }
 
+#[cold]
 fn otherwise_named(domain: &Domain, name: &str) -> Option<AttributeId> {
     match name {
         "remote_address" => domain.names.get("ip"),
@@ -113,12 +118,19 @@ fn is_header(name: &str) -> bool {
 }
 
 /// A path without its query, so that no question mark leads around a rule; all else as it was said.
+#[inline]
 fn meant<'v>(domain: &Domain, attribute: AttributeId, value: &'v str) -> &'v str {
     if domain.path == Some(attribute) { without_query(value) } else { value }
 }
 
+#[inline]
 fn without_query(path: &str) -> &str {
-    memchr::memchr2(b'?', b'#', path.as_bytes()).map_or(path, |end| &path[..end])
+    if swar::has_either(path.as_bytes(), b'?', b'#') { before_query(path) } else { path }
+}
+
+#[cold]
+fn before_query(path: &str) -> &str {
+    path.split(['?', '#']).next().unwrap_or(path)
 }
 
 /// All attributes, then all entries of descriptors; the first word counts.
@@ -132,16 +144,16 @@ fn tell<'v>(facts: &mut Facts<'v>, check: &Check<'v>, domain: &Domain) {
 fn tell_pairs<'v>(facts: &mut Facts<'v>, domain: &Domain, pairs: &[(&'v str, &'v str)]) {
     for (name, value) in pairs {
         let Some(attribute) = attribute(domain, name) else { continue };
-        if domain.path == Some(attribute) {
-            facts.set_first(attribute, without_query(value));
+        let meant = meant(domain, attribute, value);
+        facts.set_first(attribute, meant);
+        if meant.len() < value.len() {
             tell_query(facts, domain, value);
-        } else {
-            facts.set_first(attribute, value);
         }
     }
 }
 
 /// What rules ask of the query, from the path that came with it. Values are compared as they were sent.
+#[cold]
 fn tell_query<'v>(facts: &mut Facts<'v>, domain: &Domain, path: &'v str) {
     if domain.query.is_empty() {
         return;

@@ -79,26 +79,35 @@ pub(crate) fn plan_into<'v>(
     matches: &Matches<'v>,
     (now, resolved): (Timestamp, &mut Resolved),
 ) -> Result<(), Malformed> {
-    let chosen = chosen::choose(check, domain, matches, now);
-    for rule in chosen::alone(domain, &chosen) {
-        match domain.rules[rule as usize].mode {
-            Mode::Enforce => resolved.alone = resolved.alone.or(Some(rule)),
-            Mode::Shadow => resolved.shadow_alone.push(rule),
-            Mode::Off => {}
-        }
-    }
-    if resolved.alone.is_some() {
+    let mut chosen = SmallVec::new();
+    chosen::choose(check, domain, matches, now, &mut chosen);
+    let all_decide = chosen.iter().all(|one| one.decides);
+    if !all_decide && decides_alone(domain, &chosen, resolved) {
         return Ok(());
     }
     let mut writer = Writer { check, domain, matches, now, resolved };
     for one in chosen.iter().filter(|one| one.decides) {
         writer.charge(one)?;
     }
-    for one in chosen.iter().filter(|one| !one.decides) {
-        writer.resolved.plan.next_group();
-        writer.charge(one)?;
+    if !all_decide {
+        for one in chosen.iter().filter(|one| !one.decides) {
+            writer.resolved.plan.next_group();
+            writer.charge(one)?;
+        }
     }
     writer.idempotency()
+}
+
+/// Whether one of the rules decides by itself, which none does that decides by its limits.
+fn decides_alone(domain: &Domain, chosen: &[Chosen], resolved: &mut Resolved) -> bool {
+    for rule in chosen::alone(domain, chosen) {
+        match domain.rules[rule as usize].mode {
+            Mode::Enforce => resolved.alone = resolved.alone.or(Some(rule)),
+            Mode::Shadow => resolved.shadow_alone.push(rule),
+            Mode::Off => {}
+        }
+    }
+    resolved.alone.is_some()
 }
 
 struct Writer<'a, 'v> {
@@ -116,14 +125,13 @@ impl<'a, 'v> Writer<'a, 'v> {
         };
         let Some(facts) = self.facts(chosen) else { return Ok(()) };
         let mut addresses = Addresses::new();
-        let counter = match (chosen.source, rule.tree.as_deref()) {
-            (Source::Tree { descriptor }, Some(tree)) => {
-                let asked = self.check.descriptors.get(usize::from(descriptor));
-                asked.map(|asked| Counter::entries(rule, &tree.shared, asked))
-            }
-            _ => Counter::by(self.domain, rule, (facts, &mut addresses)),
-        };
-        let Some(counter) = counter else { return Ok(()) };
+        let mut counter = Counter::new(rule);
+        if let (Source::Tree { descriptor }, Some(tree)) = (chosen.source, rule.tree.as_deref()) {
+            let Some(asked) = self.check.descriptors.get(usize::from(descriptor)) else { return Ok(()) };
+            counter.count_entries(rule, &tree.shared, asked);
+        } else if counter.count_by(self.domain, rule, (facts, &mut addresses)).is_none() {
+            return Ok(());
+        }
         let (tier, limits) = tier_of(rule, facts);
         let times = self.times(chosen);
         let cost = times.saturating_mul(rule_cost(&rule.cost, facts));

@@ -69,7 +69,15 @@ impl Names {
     /// The number of a name, if it has one.
     #[inline]
     pub fn get(&self, name: &str) -> Option<AttributeId> {
-        self.short.get(name).or_else(|| if self.long.is_empty() { None } else { self.long.get(name).copied() })
+        match self.short.get(name) {
+            Some(id) => Some(id),
+            None => self.get_long(name),
+        }
+    }
+
+    #[cold]
+    fn get_long(&self, name: &str) -> Option<AttributeId> {
+        if self.long.is_empty() { None } else { self.long.get(name).copied() }
     }
 
     /// The name behind a number; empty if other names gave it.

@@ -50,16 +50,16 @@ pub(super) enum Source {
     Tree { descriptor: u16 },
 }
 
-/// The rules that apply, in order.
+/// The rules that apply, in order, into a list that is empty yet.
 pub(super) fn choose(
     check: &Check<'_>,
     domain: &Domain,
     matches: &Matches<'_>,
     now: Timestamp,
-) -> SmallVec<[Chosen; 8]> {
-    let mut chosen: SmallVec<[Chosen; 8]> = SmallVec::new();
+    chosen: &mut SmallVec<[Chosen; 8]>,
+) {
     for (place, view) in (0_u16..).zip(matches.views.iter()) {
-        choose_in_view(check, domain, (place, view, now), &mut chosen);
+        choose_in_view(check, domain, (place, view, now), chosen);
     }
     for one in &matches.tree {
         let rule = one.rule.map(|rule| &domain.rules[rule as usize]);
@@ -69,11 +69,12 @@ pub(super) fn choose(
         let (enforced, counted, takes) = (true, true, false);
         chosen.push(Chosen { rule, source, descriptor, enforced, counted, decides, takes });
     }
-    first_of_groups(domain, &mut chosen);
-    if !matches.tree.is_empty() {
-        drop_replaced(domain, &mut chosen);
+    if domain.groups > 0 {
+        first_of_groups(domain, chosen);
     }
-    chosen
+    if !matches.tree.is_empty() {
+        drop_replaced(domain, chosen);
+    }
 }
 
 fn choose_in_view(
@@ -147,9 +148,6 @@ pub(crate) fn takes_its_group(rule: &Rule, facts: &Facts<'_>) -> bool {
 
 /// Of those that take their group only the one of the lowest rank stays.
 fn first_of_groups(domain: &Domain, chosen: &mut SmallVec<[Chosen; 8]>) {
-    if domain.groups == 0 {
-        return;
-    }
     let group = |one: &Chosen| one.rule.and_then(|rule| domain.rules[rule as usize].group);
     let ranks: SmallVec<[_; 8]> = chosen.iter().filter(|one| one.takes).filter_map(group).collect();
     let is_first = |own: Rank| !ranks.iter().any(|other| other.group == own.group && other.rank < own.rank);

@@ -31,22 +31,27 @@ impl<'a> Counter<'a> {
         PreparedKey { front: self.front, home, back, own }
     }
 
-    /// The counter of one of our rules; `None` if the request lacks something that the rule counts by.
+    /// A counter of that rule, without values yet.
     #[inline]
-    pub(super) fn by<'v: 'a>(
+    pub(super) fn new(rule: &'a Rule) -> Self {
+        let lives_with_tenant = rule.home.owner != Owner::Themselves;
+        Self { front: &rule.home.front, tenant: None, lives_with_tenant, values: SmallVec::new() }
+    }
+
+    /// Adds the values that the rule counts by; `None` if the request lacks one.
+    #[inline]
+    pub(super) fn count_by<'v: 'a>(
+        &mut self,
         domain: &Domain,
         rule: &'a Rule,
         (facts, addresses): (&Facts<'v>, &'a mut Addresses),
-    ) -> Option<Self> {
-        for by in &rule.by {
-            if let By::Address(attribute) = by {
-                addresses.push(address::key(facts.get(*attribute)?, domain.prefixes));
-            }
+    ) -> Option<()> {
+        if rule.by.iter().any(|by| matches!(by, By::Address(_))) {
+            read_addresses(domain, rule, facts, addresses)?;
         }
         let mut addresses = addresses.iter();
-        let mut values = SmallVec::new();
         for by in &rule.by {
-            values.push(match by {
+            self.values.push(match by {
                 By::Attribute(attribute) => facts.get(*attribute)?.as_bytes(),
                 By::Address(_) => addresses.next()?,
                 By::Capture { attribute, glob, index, .. } => {
@@ -54,31 +59,42 @@ impl<'a> Counter<'a> {
                 }
             });
         }
-        let tenant = match rule.home.owner {
-            Owner::Tenant(tenant) => facts.get(tenant).map(str::as_bytes),
-            _ => None,
-        };
-        Some(Self { front: &rule.home.front, tenant, lives_with_tenant: lives_with_tenant(rule), values })
+        if let Owner::Tenant(tenant) = rule.home.owner {
+            self.tenant = facts.get(tenant).map(str::as_bytes);
+        }
+        Some(())
     }
 
-    /// The counter of a rule of the tree: the descriptor's entries, with patterns in place of values that share one.
-    pub(super) fn entries(rule: &'a Rule, shared: &'a [Option<Box<str>>], asked: &Descriptor<'a>) -> Self {
-        let mut values = SmallVec::new();
+    /// Adds the descriptor's entries, with patterns in place of values that share one.
+    pub(super) fn count_entries(
+        &mut self,
+        rule: &Rule,
+        shared: &'a [Option<Box<str>>],
+        asked: &Descriptor<'a>,
+    ) {
         for (place, (key, value)) in asked.entries.iter().enumerate() {
             let pattern = shared.get(place).and_then(Option::as_deref);
-            values.push(key.as_bytes());
-            values.push(pattern.unwrap_or(value).as_bytes());
+            self.values.push(key.as_bytes());
+            self.values.push(pattern.unwrap_or(value).as_bytes());
         }
-        let tenant = match rule.home.owner {
-            Owner::Entry(place) => asked.entries.get(place).map(|(_, value)| value.as_bytes()),
-            _ => None,
-        };
-        Self { front: &rule.home.front, tenant, lives_with_tenant: lives_with_tenant(rule), values }
+        if let Owner::Entry(place) = rule.home.owner {
+            self.tenant = asked.entries.get(place).map(|(_, value)| value.as_bytes());
+        }
     }
 }
 
-fn lives_with_tenant(rule: &Rule) -> bool {
-    rule.home.owner != Owner::Themselves
+fn read_addresses(
+    domain: &Domain,
+    rule: &Rule,
+    facts: &Facts<'_>,
+    addresses: &mut Addresses,
+) -> Option<()> {
+    for by in &rule.by {
+        if let By::Address(attribute) = by {
+            addresses.push(address::key(facts.get(*attribute)?, domain.prefixes));
+        }
+    }
+    Some(())
 }
 
 /// Gives the key of a limit that came with its descriptor to `then`: as a rule of the tree would have it.

@@ -12,8 +12,9 @@ use crate::name::AttributeId;
 #[derive(Clone)]
 pub struct Facts<'v> {
     facts: SmallVec<[Fact<'v>; 16]>,
-    /// For the first names the place of each among the facts, from 1 on; 0 is nowhere. Others are searched for.
-    places: [u8; PLACES],
+    /// For the first names the place of each among the facts, from 1 on; 0 is nowhere. Others are searched for. There
+    /// are not more facts than names.
+    places: [u16; PLACES],
     /// The value that was last read as an address: many rules may ask for its network.
     address: Cell<Option<(AttributeId, Option<IpAddr>)>>,
 }
@@ -96,20 +97,17 @@ impl<'v> Facts<'v> {
 
     #[inline]
     fn add(&mut self, attribute: AttributeId, value: &'v str) {
-        self.facts.push(Fact { attribute, value });
-        if let (Some(place), Ok(number)) =
-            (self.places.get_mut(attribute.index()), u8::try_from(self.facts.len()))
-        {
-            *place = number;
+        if let Some(place) = self.places.get_mut(attribute.index()) {
+            *place = u16::try_from(self.facts.len() + 1).unwrap_or(0);
         }
+        self.facts.push(Fact { attribute, value });
     }
 
     #[inline]
     fn place(&self, attribute: AttributeId) -> Option<usize> {
         match self.places.get(attribute.index()) {
-            Some(0) if self.facts.len() < usize::from(u8::MAX) => None,
-            Some(&place) if place > 0 => Some(usize::from(place) - 1),
-            _ => self.facts.iter().position(|fact| fact.attribute == attribute),
+            Some(place) => usize::from(*place).checked_sub(1),
+            None => self.facts.iter().position(|fact| fact.attribute == attribute),
         }
     }
 }

@@ -13,9 +13,9 @@ const TRIES: u64 = 64;
 
 /// A table in which no two names have the same place. Names that are asked for do not change it, so that none of them
 /// takes longer than another.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct ShortNames {
-    /// A power of two of them, or none.
+    /// A power of two of them.
     places: Box<[Option<(Short, AttributeId)>]>,
     multiplier: u64,
     shift: u32,
@@ -28,6 +28,12 @@ struct Short {
     front: u64,
     back: u64,
     length: usize,
+}
+
+impl Default for ShortNames {
+    fn default() -> Self {
+        Self::empty(1, 1)
+    }
 }
 
 impl ShortNames {
@@ -83,7 +89,7 @@ impl ShortNames {
     fn place(&self, short: Short) -> usize {
         let mixed = short.front ^ short.back.rotate_left(23) ^ ((short.length as u64) << 7);
         let mixed = mixed.wrapping_mul(self.multiplier);
-        (mixed ^ (mixed << 29)).wrapping_mul(self.multiplier).checked_shr(self.shift).unwrap_or(0) as usize
+        (mixed ^ (mixed << 29)).wrapping_mul(self.multiplier).wrapping_shr(self.shift) as usize
     }
 }
 
