@@ -225,21 +225,33 @@ impl Plan {
         if self.entries.len() == MAX_CHARGES {
             return Err(PlanError::TooManyCharges);
         }
-        for other in self.charges().filter(|other| other.key.bytes() == key) {
-            if other.limit != limit {
-                return Err(PlanError::TwoLimits);
+        let (keys, mut start) = (self.keys.bytes(), 0);
+        for other in &self.entries {
+            let end = other.key_end as usize;
+            if end - start == key.len() && keys[start..end] == *key {
+                self.takes_beside(other, limit, pay)?;
             }
-            let differs = other.pay != pay || matches!(pay, Pay::IfRefused { .. });
-            if other.group == self.groups && differs {
-                return Err(PlanError::TwoWays);
-            }
+            start = end;
         }
         match pay {
+            Pay::IfAdmitted => Ok(()),
             _ if pay.on_refusal() && limit.term_us().is_some() => Err(PlanError::SlotsOnRefusal),
             Pay::IfRefused { of } if of == 0 || usize::from(of) > self.group_len() => {
                 Err(PlanError::GateAlone { of })
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Whether such a charge can stand beside one on the same key.
+    fn takes_beside(&self, other: &Entry, limit: &Limit, pay: Pay) -> Result<(), PlanError> {
+        let differs = other.pay != pay || matches!(pay, Pay::IfRefused { .. });
+        if other.limit != *limit {
+            Err(PlanError::TwoLimits)
+        } else if other.group == self.groups && differs {
+            Err(PlanError::TwoWays)
+        } else {
+            Ok(())
         }
     }
 

@@ -185,9 +185,11 @@ impl std::fmt::Debug for PreparedKey<'_> {
     }
 }
 
+#[inline]
 fn encoded_len(parts: &[&[u8]]) -> usize {
     let part_len = |part: &&[u8]| match part.len() {
-        0..=MAX_PART_BYTES => varint_len(part.len()) + part.len(),
+        length @ 0..0x80 => 1 + length,
+        length @ 0..=MAX_PART_BYTES => 2 + length,
         _ => varint_len(HASHED) + HASH_BYTES,
     };
     parts.iter().map(part_len).sum()
@@ -209,6 +211,7 @@ const fn varint_len(mut value: usize) -> usize {
 }
 
 /// Writes every part behind its length; what is left of the space behind them.
+#[inline]
 fn write_parts<'o>(mut out: &'o mut [u8], parts: &[&[u8]]) -> &'o mut [u8] {
     for part in parts {
         out = if part.len() <= MAX_PART_BYTES {
@@ -220,6 +223,7 @@ fn write_parts<'o>(mut out: &'o mut [u8], parts: &[&[u8]]) -> &'o mut [u8] {
     out
 }
 
+#[inline]
 fn write_bytes<'o>(out: &'o mut [u8], bytes: &[u8]) -> &'o mut [u8] {
     let (place, rest) = out.split_at_mut(bytes.len());
     place.copy_from_slice(bytes);
@@ -227,6 +231,7 @@ fn write_bytes<'o>(out: &'o mut [u8], bytes: &[u8]) -> &'o mut [u8] {
 }
 
 /// Writes seven bits a byte, the lowest first; what is left of the space behind it.
+#[inline]
 fn write_varint(out: &mut [u8], mut value: usize) -> &mut [u8] {
     let mut length = 0;
     while value >= 0x80 {

@@ -9,6 +9,7 @@ mod specificity;
 mod test;
 
 pub use facts::Facts;
+pub(crate) use facts::PLACES;
 pub use regex::whole_value_regex;
 pub use test::Test;
 pub(crate) use test::unmapped;

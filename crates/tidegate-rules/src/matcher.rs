@@ -36,6 +36,8 @@ pub struct Matcher {
     index: Index,
     /// Rules without a pivot.
     always: Vec<Filed>,
+    /// Rules without a condition.
+    unconditional: Vec<u32>,
 }
 
 impl Matcher {
@@ -45,17 +47,18 @@ impl Matcher {
     /// If there are more than 2^32 rules.
     pub fn new(conditions: Vec<Arc<Condition>>) -> Self {
         let popularity = Popularity::of(&conditions);
-        let (mut index, mut always) = (Builder::default(), Vec::new());
+        let (mut index, mut always, mut unconditional) = (Builder::default(), Vec::new(), Vec::new());
         for (number, condition) in conditions.iter().enumerate() {
             let rule = u32::try_from(number).expect("memory ends before so many rules");
             match popularity.choose(condition) {
                 Some(choice) => choice.filings.into_iter().for_each(|(pivot, known)| {
                     index.file(pivot, Filed { rule, known });
                 }),
-                None => always.push(Filed { rule, known: known_at_once(condition) }),
+                None if is_none(condition) => unconditional.push(rule),
+                None => always.push(Filed { rule, known: Known::Nothing }),
             }
         }
-        Self { index: index.build(), conditions, always }
+        Self { index: index.build(), conditions, always, unconditional }
     }
 
     /// Puts the numbers of all rules whose condition holds into `found`, ascending, each once, in place of what it held.
@@ -64,6 +67,7 @@ impl Matcher {
     /// regular expressions on one attribute have no literal text to find them by.
     pub fn matches(&self, facts: &Facts<'_>, found: &mut SmallVec<[u32; 16]>) {
         found.clear();
+        found.extend_from_slice(&self.unconditional);
         let mut hits = Hits::new(&self.conditions, facts, found);
         hits.take(&self.always);
         self.index.look_up(&mut hits);
@@ -79,12 +83,8 @@ impl Matcher {
     }
 }
 
-/// A rule without a condition needs no question.
-fn known_at_once(condition: &Condition) -> Known {
-    match condition {
-        Condition::All(parts) if parts.is_empty() => Known::Whole,
-        _ => Known::Nothing,
-    }
+fn is_none(condition: &Condition) -> bool {
+    matches!(condition, Condition::All(parts) if parts.is_empty())
 }
 
 /// Sizes only: what rules compare with may be a key or a token.

@@ -15,6 +15,12 @@ use short::ShortNames;
 pub struct AttributeId(u16);
 
 impl AttributeId {
+    /// One of the first.
+    #[inline]
+    pub(crate) const fn at(place: u32) -> Self {
+        Self(place.to_le_bytes()[0] as u16)
+    }
+
     /// Its place among all names, from 0 on.
     pub const fn index(self) -> usize {
         self.0 as usize

@@ -69,8 +69,23 @@ pub struct Rule {
     pub tree: Option<Box<TreeRule>>,
     /// Where its counters live.
     pub home: Home,
-    /// Whether whatever it matches is held to it and counted, at all times, and refused beyond its limits: most rules.
-    pub plain: bool,
+    /// What it charges, if that is as simple as it is for most rules.
+    pub plain: Option<Plain>,
+}
+
+/// A rule that applies at all times to whatever it matches, for itself, at a fixed cost, by the values of attributes, and
+/// whose limits are the same at all times and for all.
+#[derive(Debug)]
+pub struct Plain {
+    /// The attributes that it counts by; at most [`Plain::MOST_BY`].
+    pub by: Vec<AttributeId>,
+    /// Units that a request takes.
+    pub cost: u64,
+}
+
+impl Plain {
+    /// The most attributes that a plain rule counts by.
+    pub const MOST_BY: usize = 4;
 }
 
 /// Where a rule was written.
@@ -403,11 +418,17 @@ impl Rule {
         }
     }
 
-    /// Whether what it says is applied without looking at the time, at other rules or at another condition.
-    pub(crate) fn is_plain(&self) -> bool {
+    pub(crate) fn plain(&self) -> Option<Plain> {
         let acts = self.mode == Mode::Enforce && matches!(self.action, Action::Reject | Action::Delay);
         let always = self.schedule.is_none() && self.expires_at.is_none();
-        acts && always && self.counts.is_none() && self.group.is_none() && self.tree.is_none()
+        let for_itself = self.group.is_none() && self.tree.is_none() && self.block_for.is_none();
+        let for_all = self.counts.is_none() && self.limits.tier_by.is_none() && !self.count_refused;
+        let numbers = self.limits.own.iter().all(|limit| limit.plain().is_some());
+        let by = |by: &By| if let By::Attribute(attribute) = by { Some(*attribute) } else { None };
+        let by: Vec<AttributeId> = self.by.iter().map(by).collect::<Option<_>>()?;
+        let Cost::Fixed(cost) = self.cost else { return None };
+        let is_plain = acts && always && for_itself && for_all && numbers && by.len() <= Plain::MOST_BY;
+        is_plain.then_some(Plain { by, cost })
     }
 
     /// Whether it decides by itself, without a counter.

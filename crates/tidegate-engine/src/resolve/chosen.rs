@@ -11,7 +11,7 @@ use crate::matching::{self, Matches, View};
 
 /// A rule that applies.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "four questions that have nothing to do with each other")]
+#[expect(clippy::struct_excessive_bools, reason = "five questions that have nothing to do with each other")]
 pub(super) struct Chosen {
     /// Which; `None` for a limit that came with a descriptor.
     pub(super) rule: Option<u32>,
@@ -25,6 +25,8 @@ pub(super) struct Chosen {
     pub(super) decides: bool,
     /// It takes its group: it is enforced, and has what it counts by.
     pub(super) takes: bool,
+    /// It is [plain](Rule::plain), and nothing is said about descriptors or other views.
+    pub(super) plain: bool,
 }
 
 impl Chosen {
@@ -39,6 +41,7 @@ impl Chosen {
             counted: true,
             decides: true,
             takes: false,
+            plain: true,
         }
     }
 }
@@ -67,7 +70,7 @@ pub(super) fn choose(
         let source = Source::Tree { descriptor: one.descriptor };
         let (rule, descriptor) = (one.rule, Some(one.descriptor));
         let (enforced, counted, takes) = (true, true, false);
-        chosen.push(Chosen { rule, source, descriptor, enforced, counted, decides, takes });
+        chosen.push(Chosen { rule, source, descriptor, enforced, counted, decides, takes, plain: false });
     }
     if domain.groups > 0 {
         first_of_groups(domain, chosen);
@@ -83,9 +86,10 @@ fn choose_in_view(
     (place, view, now): (u16, &View<'_>, Timestamp),
     chosen: &mut SmallVec<[Chosen; 8]>,
 ) {
+    let is_plain = check.descriptors.is_empty();
     for number in view.rules.as_slice() {
         let rule = &domain.rules[*number as usize];
-        if rule.plain && check.descriptors.is_empty() {
+        if rule.plain.is_some() && is_plain {
             chosen.push(Chosen::plain(*number, place));
             continue;
         }
@@ -100,7 +104,7 @@ fn choose_in_view(
         let decides = enforced && super::decides(rule);
         let takes = enforced && takes_its_group(rule, &view.facts);
         let (source, rule) = (Source::View { view: place }, Some(*number));
-        chosen.push(Chosen { rule, source, descriptor, enforced, counted, decides, takes });
+        chosen.push(Chosen { rule, source, descriptor, enforced, counted, decides, takes, plain: false });
     }
 }
 

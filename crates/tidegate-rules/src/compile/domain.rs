@@ -111,7 +111,7 @@ fn finish(name: &str, builder: Builder<'_>, own: usize) -> Domain {
     let (mut rules, groups) = ranked(drafts);
     for rule in &mut rules {
         rule.settle_in(name, &names, tenant);
-        rule.plain = rule.is_plain();
+        rule.plain = rule.plain();
     }
     let matcher = Matcher::new(rules[..own].iter().map(rules::found_by).map(Arc::new).collect());
     let counts = |rule: &&Rule| {

@@ -105,7 +105,7 @@ impl<'n> Written<'n> {
             subject,
             tree: None,
             home: Home::default(),
-            plain: false,
+            plain: None,
         };
         Some(Draft { rule, group: self.text("group"), file: self.file, span })
     }

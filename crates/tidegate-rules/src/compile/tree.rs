@@ -158,7 +158,7 @@ fn rule(builder: &mut Builder<'_>, file: usize, (node, limit): (&Node, &Node), p
         subject: "descriptor".into(),
         tree: Some(Box::new(tree)),
         home: Home::default(),
-        plain: false,
+        plain: None,
     };
     Some(Draft { rule, group: None, file, span })
 }

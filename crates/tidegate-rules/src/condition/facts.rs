@@ -2,35 +2,33 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::iter;
 use std::net::IpAddr;
 
 use smallvec::SmallVec;
 
 use crate::name::AttributeId;
 
-/// The values of a request's attributes. Up to 16 are held in place, without allocating; filled anew for each request.
+/// How many of the first names have a place of their own. Rules speak of a dozen attributes.
+pub(crate) const PLACES: usize = 32;
+
+/// The values of a request's attributes, filled anew for each request. Nothing is allocated unless the rules speak of more
+/// than 32 names, and the request has more than a few of the others.
 #[derive(Clone)]
 pub struct Facts<'v> {
-    facts: SmallVec<[Fact<'v>; 16]>,
-    /// For the first names the place of each among the facts, from 1 on; 0 is nowhere. Others are searched for. There
-    /// are not more facts than names.
-    places: [u16; PLACES],
+    /// A bit for each of the first names that is there.
+    there: u32,
+    values: [&'v str; PLACES],
+    /// Those of the other names.
+    others: SmallVec<[(AttributeId, &'v str); 4]>,
     /// The value that was last read as an address: many rules may ask for its network.
     address: Cell<Option<(AttributeId, Option<IpAddr>)>>,
-}
-
-const PLACES: usize = 64;
-
-#[derive(Clone, Copy)]
-struct Fact<'v> {
-    attribute: AttributeId,
-    value: &'v str,
 }
 
 impl Default for Facts<'_> {
     #[inline]
     fn default() -> Self {
-        Self { facts: SmallVec::new(), places: [0; PLACES], address: Cell::new(None) }
+        Self { there: 0, values: [""; PLACES], others: SmallVec::new(), address: Cell::new(None) }
     }
 }
 
@@ -40,47 +38,71 @@ impl<'v> Facts<'v> {
         Self::default()
     }
 
-    /// Nothing is known yet, with room for so many attributes.
-    pub fn with_len(attributes: usize) -> Self {
-        Self { facts: SmallVec::with_capacity(attributes), ..Self::default() }
-    }
-
     /// Sets the value of an attribute, in place of one that it had.
     pub fn set(&mut self, attribute: AttributeId, value: &'v str) {
-        match self.place(attribute) {
-            Some(place) => {
-                self.facts[place].value = value;
-                self.address.set(None);
-            }
-            None => self.add(attribute, value),
+        if let Some(place) = self.values.get_mut(attribute.index()) {
+            *place = value;
+            self.there |= 1 << attribute.index();
+        } else if let Some((_, place)) = self.others.iter_mut().find(|(other, _)| *other == attribute) {
+            *place = value;
+        } else {
+            self.others.push((attribute, value));
         }
+        self.address.set(None);
     }
 
     /// Sets the value of an attribute, unless it has one.
     #[inline]
     pub fn set_first(&mut self, attribute: AttributeId, value: &'v str) {
-        if self.place(attribute).is_none() {
-            self.add(attribute, value);
+        if let Some(place) = self.values.get_mut(attribute.index()) {
+            let bit = 1 << attribute.index();
+            if self.there & bit == 0 {
+                *place = value;
+                self.there |= bit;
+            }
+        } else if self.get_other(attribute).is_none() {
+            self.others.push((attribute, value));
         }
     }
 
     /// The value of an attribute, if it is there.
     #[inline]
     pub fn get(&self, attribute: AttributeId) -> Option<&'v str> {
-        self.place(attribute).and_then(|place| self.facts.get(place)).map(|fact| fact.value)
+        match self.values.get(attribute.index()) {
+            Some(value) if self.there & (1 << attribute.index()) != 0 => Some(value),
+            Some(_) => None,
+            None => self.get_other(attribute),
+        }
     }
 
     /// Forgets all values and keeps the room.
     pub fn clear(&mut self) {
-        self.facts.clear();
-        self.places = [0; PLACES];
+        self.there = 0;
+        self.others.clear();
         self.address.set(None);
     }
 
-    /// All attributes that are there, with their values.
+    /// All attributes that are there, with their values, in the order of their numbers among the first names.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (AttributeId, &'v str)> {
-        self.facts.iter().map(|fact| (fact.attribute, fact.value))
+        self.among(u32::MAX).chain(self.others())
+    }
+
+    /// Those of the first names that are there and have their bit set.
+    #[inline]
+    pub(crate) fn among(&self, bits: u32) -> impl Iterator<Item = (AttributeId, &'v str)> {
+        let mut left = self.there & bits;
+        iter::from_fn(move || {
+            let place = (left != 0).then(|| left.trailing_zeros())?;
+            left &= left - 1;
+            Some((AttributeId::at(place), self.values[place as usize % PLACES]))
+        })
+    }
+
+    /// Those that have no place of their own.
+    #[inline]
+    pub(crate) fn others(&self) -> impl Iterator<Item = (AttributeId, &'v str)> {
+        self.others.iter().copied()
     }
 
     /// The value as an address, IPv4-mapped IPv6 as IPv4, if it is one.
@@ -95,26 +117,15 @@ impl<'v> Facts<'v> {
         address
     }
 
-    #[inline]
-    fn add(&mut self, attribute: AttributeId, value: &'v str) {
-        if let Some(place) = self.places.get_mut(attribute.index()) {
-            *place = u16::try_from(self.facts.len() + 1).unwrap_or(0);
-        }
-        self.facts.push(Fact { attribute, value });
-    }
-
-    #[inline]
-    fn place(&self, attribute: AttributeId) -> Option<usize> {
-        match self.places.get(attribute.index()) {
-            Some(place) => usize::from(*place).checked_sub(1),
-            None => self.facts.iter().position(|fact| fact.attribute == attribute),
-        }
+    #[cold]
+    fn get_other(&self, attribute: AttributeId) -> Option<&'v str> {
+        self.others().find(|(other, _)| *other == attribute).map(|(_, value)| value)
     }
 }
 
 /// Which attributes are there, never their values: those may be keys or tokens.
 impl fmt::Debug for Facts<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.facts.iter().map(|fact| fact.attribute)).finish()
+        f.debug_set().entries(self.iter().map(|(attribute, _)| attribute)).finish()
     }
 }

@@ -117,7 +117,7 @@ fn facts_find_every_attribute_however_many() {
     let mut names = Names::new();
     let all: Vec<_> =
         (0..400).map(|nth| (names.intern(&nth.to_string()).unwrap(), nth.to_string())).collect();
-    let mut facts = Facts::with_len(16);
+    let mut facts = Facts::new();
     for (id, value) in all.iter().rev().filter(|(id, _)| id.index() % 3 != 1) {
         facts.set(*id, "to be replaced");
         facts.set(*id, value);

@@ -18,6 +18,8 @@ pub(super) use builder::Builder;
 pub(super) struct Index {
     /// By the attribute's number, only the kinds that there are.
     attributes: Box<[Box<[Lists]>]>,
+    /// A bit for each of the first attributes that has lists.
+    listed: u32,
     /// Attributes that must not be there.
     absent: Box<[(AttributeId, Box<[Filed]>)]>,
 }
@@ -68,9 +70,8 @@ impl Index {
     /// Takes all lists that the facts lead to.
     pub(super) fn look_up(&self, hits: &mut Hits<'_, '_>) {
         let facts = hits.facts;
-        for (id, value) in facts.iter() {
-            let Some(attribute) = self.attributes.get(id.index()) else { continue };
-            for lists in attribute {
+        for (id, value) in facts.among(self.listed).chain(facts.others()) {
+            for lists in self.attributes.get(id.index()).into_iter().flatten() {
                 lists.look_up(id, value, hits);
             }
         }

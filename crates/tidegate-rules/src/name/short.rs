@@ -87,9 +87,8 @@ impl ShortNames {
 
     #[inline]
     fn place(&self, short: Short) -> usize {
-        let mixed = short.front ^ short.back.rotate_left(23) ^ ((short.length as u64) << 7);
-        let mixed = mixed.wrapping_mul(self.multiplier);
-        (mixed ^ (mixed << 29)).wrapping_mul(self.multiplier).wrapping_shr(self.shift) as usize
+        let mixed = short.front ^ short.back.rotate_left(23) ^ short.length as u64;
+        (mixed ^ mixed >> 32).wrapping_mul(self.multiplier).wrapping_shr(self.shift) as usize
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use ipnet::IpNet;
 
 use super::{Addresses, AttributeId, Expressions, Filed, Forest, Index, Lengths, Lists, Phrases, Trie, Values};
+use crate::condition::PLACES;
 use crate::matcher::filed::Known;
 use crate::matcher::pivot::{Key, Pivot};
 use crate::name::keyed;
@@ -46,8 +47,12 @@ impl Builder {
     }
 
     pub(in crate::matcher) fn build(self) -> Index {
+        let attributes: Box<[_]> = self.attributes.into_iter().map(Growing::build).collect();
+        let first = attributes.iter().take(PLACES).enumerate();
+        let listed = first.filter(|(_, lists)| !lists.is_empty()).fold(0, |bits, (place, _)| bits | 1 << place);
         Index {
-            attributes: self.attributes.into_iter().map(Growing::build).collect(),
+            attributes,
+            listed,
             absent: self.absent.into_iter().map(|(id, list)| (id, list.into())).collect(),
         }
     }

@@ -1,0 +1,42 @@
+//! Eight bytes at a time: paths are short, and each is searched at every check.
+
+const ONES: u64 = u64::MAX / 255;
+const HIGH_BITS: u64 = ONES << 7;
+
+/// Whether one of two bytes is among them.
+#[inline]
+pub(crate) fn has_either(bytes: &[u8], one: u8, other: u8) -> bool {
+    let Some(last) = bytes.last_chunk() else { return bytes.contains(&one) || bytes.contains(&other) };
+    let (chunks, _) = bytes.as_chunks();
+    let has = |chunk: &[u8; 8]| {
+        let word = u64::from_le_bytes(*chunk);
+        (zero_byte(word ^ ONES * u64::from(one)) | zero_byte(word ^ ONES * u64::from(other))) != 0
+    };
+    has(last) || chunks.iter().any(has)
+}
+
+/// Not 0 exactly if one of its bytes is 0.
+#[inline]
+const fn zero_byte(word: u64) -> u64 {
+    word.wrapping_sub(ONES) & !word & HIGH_BITS
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_there_is_found(bytes in prop::collection::vec(0x1e..0x42_u8, 0..40)) {
+            prop_assert_eq!(has_either(&bytes, b'?', b'#'), bytes.iter().any(|byte| b"?#".contains(byte)));
+        }
+
+        #[test]
+        fn among_any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..40), one: u8, other: u8) {
+            let there = bytes.contains(&one) || bytes.contains(&other);
+            prop_assert_eq!(has_either(&bytes, one, other), there);
+        }
+    }
+}
