@@ -221,6 +221,7 @@ impl Plan {
     }
 
     /// Whether such a charge can be added to the current group.
+    #[inline]
     fn takes(&self, key: &[u8], limit: &Limit, pay: Pay) -> Result<(), PlanError> {
         if self.entries.len() == MAX_CHARGES {
             return Err(PlanError::TooManyCharges);
@@ -233,8 +234,13 @@ impl Plan {
             }
             start = end;
         }
+        if pay == Pay::IfAdmitted { Ok(()) } else { self.takes_unusual(limit, pay) }
+    }
+
+    /// The same for a charge that pays otherwise than most.
+    #[cold]
+    fn takes_unusual(&self, limit: &Limit, pay: Pay) -> Result<(), PlanError> {
         match pay {
-            Pay::IfAdmitted => Ok(()),
             _ if pay.on_refusal() && limit.term_us().is_some() => Err(PlanError::SlotsOnRefusal),
             Pay::IfRefused { of } if of == 0 || usize::from(of) > self.group_len() => {
                 Err(PlanError::GateAlone { of })
@@ -244,6 +250,7 @@ impl Plan {
     }
 
     /// Whether such a charge can stand beside one on the same key.
+    #[cold]
     fn takes_beside(&self, other: &Entry, limit: &Limit, pay: Pay) -> Result<(), PlanError> {
         let differs = other.pay != pay || matches!(pay, Pay::IfRefused { .. });
         if other.limit != *limit {

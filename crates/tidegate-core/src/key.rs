@@ -181,7 +181,14 @@ impl std::fmt::Debug for EncodedParts {
 
 impl std::fmt::Debug for PreparedKey<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "PreparedKey({:?} + {}, {:?} + {} parts)", self.front, self.home.len(), self.back, self.own.len())
+        write!(
+            f,
+            "PreparedKey({:?} + {}, {:?} + {} parts)",
+            self.front,
+            self.home.len(),
+            self.back,
+            self.own.len()
+        )
     }
 }
 
@@ -217,10 +224,15 @@ fn write_parts<'o>(mut out: &'o mut [u8], parts: &[&[u8]]) -> &'o mut [u8] {
         out = if part.len() <= MAX_PART_BYTES {
             write_bytes(write_varint(out, part.len()), part)
         } else {
-            write_bytes(write_varint(out, HASHED), &hash(part))
+            write_hash(out, part)
         };
     }
     out
+}
+
+#[cold]
+fn write_hash<'o>(out: &'o mut [u8], part: &[u8]) -> &'o mut [u8] {
+    write_bytes(write_varint(out, HASHED), &hash(part))
 }
 
 #[inline]

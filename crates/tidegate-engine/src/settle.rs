@@ -43,6 +43,7 @@ pub fn settle(decision: &mut Decision, resolved: &Resolved, word: &Word) -> Resu
 }
 
 /// A rule decides by itself.
+#[cold]
 fn alone(decision: &mut Decision, rule: u32) {
     let rules = decision.domain.as_deref().map(|domain| &domain.rules);
     if rules.is_some_and(|rules| rules[rule as usize].action == Action::Block) {
@@ -52,6 +53,7 @@ fn alone(decision: &mut Decision, rule: u32) {
 }
 
 /// Nobody could decide: by the strictest class that has a say.
+#[cold]
 fn undecided(decision: &mut Decision, resolved: &Resolved, trouble: Trouble) {
     let has_rule = |part: &&Part| part.enforced && !part.is_gate && part.at.tier != Tier::Override;
     let class_of =
@@ -61,6 +63,7 @@ fn undecided(decision: &mut Decision, resolved: &Resolved, trouble: Trouble) {
 }
 
 /// Nothing is known but the domain: its strictest class has the say.
+#[cold]
 pub(crate) fn broken(decision: &mut Decision, trouble: Trouble) {
     let class = decision.domain.as_deref().map(|domain| domain.class).unwrap_or_default();
     by_class(decision, class, trouble);
@@ -138,12 +141,14 @@ fn keep_if_made(made: &mut SmallVec<[Limit; 1]>, part: &Part, limit: &Limit) -> 
     u16::try_from(made.len() - 1).ok()
 }
 
+#[cold]
 fn degrades(rules: &[Rule], one: &Judged) -> bool {
     let rule = rules.get(one.at.rule as usize);
     rule.is_some_and(|rule| rule.action == Action::Degrade && rule.mode == Mode::Enforce)
 }
 
 /// A gate that refused, or that has just been closed, holds for the limits that it guards.
+#[cold]
 fn close(judged: &mut [Judged], gate: &Part, verdict: &Verdict, closed_now: bool) {
     let blocked_us = match verdict.outcome {
         Verdicts::Refused(Retry::After(us) | Retry::Within(us)) => us,
@@ -162,6 +167,7 @@ fn allows(one: &Judged) -> bool {
 }
 
 /// Quotas of a tree refuse together: only if every one of them is over.
+#[cold]
 fn quota_over(rules: &[Rule], judged: &[Judged]) -> bool {
     let is_quota = |one: &&Judged| {
         let rule = rules.get(one.at.rule as usize).filter(|rule| rule.mode == Mode::Enforce);
@@ -172,6 +178,7 @@ fn quota_over(rules: &[Rule], judged: &[Judged]) -> bool {
 }
 
 /// Of several refusals, the one with the longest wait; one that never passes goes before all. Ties in the rules' order.
+#[cold]
 fn most_refusing(judged: &[Judged], quota_over: bool) -> Option<usize> {
     let refusing = judged.iter().enumerate().filter(|(_, one)| (one.enforced || quota_over) && !allows(one));
     let wait = |one: &Judged| match one.verdict.outcome {

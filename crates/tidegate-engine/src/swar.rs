@@ -9,8 +9,8 @@ pub(crate) fn has_either(bytes: &[u8], one: u8, other: u8) -> bool {
     let Some(last) = bytes.last_chunk() else { return bytes.contains(&one) || bytes.contains(&other) };
     let (chunks, _) = bytes.as_chunks();
     let has = |chunk: &[u8; 8]| {
-        let word = u64::from_le_bytes(*chunk);
-        (zero_byte(word ^ ONES * u64::from(one)) | zero_byte(word ^ ONES * u64::from(other))) != 0
+        let (word, all) = (u64::from_le_bytes(*chunk), |byte: u8| ONES * u64::from(byte));
+        (zero_byte(word ^ all(one)) | zero_byte(word ^ all(other))) != 0
     };
     has(last) || chunks.iter().any(has)
 }

@@ -11,6 +11,7 @@ mod read;
 pub mod notation;
 pub mod shape;
 pub mod reference;
+mod short;
 pub mod name;
 pub mod glob;
 pub mod number;

@@ -34,7 +34,7 @@ pub struct Names {
     short: ShortNames,
     /// The others.
     long: HashMap<Box<str>, AttributeId, Keyed>,
-    names: Vec<Box<str>>,
+    all: Vec<Box<str>>,
 }
 
 /// A fast hash with a random key: texts that collide on purpose cannot be prepared.
@@ -49,7 +49,7 @@ pub(crate) fn keyed() -> Keyed {
 
 impl Default for Names {
     fn default() -> Self {
-        Self { short: ShortNames::default(), long: HashMap::with_hasher(keyed()), names: Vec::new() }
+        Self { short: ShortNames::default(), long: HashMap::with_hasher(keyed()), all: Vec::new() }
     }
 }
 
@@ -64,11 +64,11 @@ impl Names {
         if let Some(id) = self.get(name) {
             return Some(id);
         }
-        let id = AttributeId(u16::try_from(self.names.len()).ok()?);
+        let id = AttributeId(u16::try_from(self.all.len()).ok()?);
         if !self.short.insert(name, id) {
             self.long.insert(name.into(), id);
         }
-        self.names.push(name.into());
+        self.all.push(name.into());
         Some(id)
     }
 
@@ -88,22 +88,22 @@ impl Names {
 
     /// The name behind a number; empty if other names gave it.
     pub fn name(&self, id: AttributeId) -> &str {
-        self.names.get(id.index()).map_or("", |name| name)
+        self.all.get(id.index()).map_or("", |name| name)
     }
 
     /// All names with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (&str, AttributeId)> {
-        self.names.iter().filter_map(|name| Some((&**name, self.get(name)?)))
+        self.all.iter().filter_map(|name| Some((&**name, self.get(name)?)))
     }
 
     /// How many names there are.
     pub fn len(&self) -> usize {
-        self.names.len()
+        self.all.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.names.is_empty()
+        self.all.is_empty()
     }
 }
 

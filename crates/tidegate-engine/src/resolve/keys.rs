@@ -83,12 +83,7 @@ impl<'a> Counter<'a> {
     }
 }
 
-fn read_addresses(
-    domain: &Domain,
-    rule: &Rule,
-    facts: &Facts<'_>,
-    addresses: &mut Addresses,
-) -> Option<()> {
+fn read_addresses(domain: &Domain, rule: &Rule, facts: &Facts<'_>, addresses: &mut Addresses) -> Option<()> {
     for by in &rule.by {
         if let By::Address(attribute) = by {
             addresses.push(address::key(facts.get(*attribute)?, domain.prefixes));

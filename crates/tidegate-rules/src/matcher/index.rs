@@ -5,12 +5,15 @@ mod builder;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
+use hashbrown::HashTable;
+
 use super::expressions::Expressions;
 use super::filed::{Filed, Hits, List};
 use super::forest::{Addresses, Forest};
 use super::phrases::Phrases;
 use super::trie::Trie;
 use crate::name::{AttributeId, Keyed};
+use crate::short::Short;
 
 pub(super) use builder::Builder;
 
@@ -36,7 +39,11 @@ enum Lists {
 }
 
 struct Values {
-    lists: HashMap<Box<str>, List, Keyed>,
+    /// Of short values, which lie with their lists, one look into memory nearer.
+    short: HashTable<(Short, List)>,
+    keys: (u64, u64),
+    /// Of all others.
+    long: HashMap<Box<str>, List, Keyed>,
     lengths: Lengths,
 }
 
@@ -101,9 +108,16 @@ impl Lists {
 
 impl Values {
     fn look_up(&self, value: &str, hits: &mut Hits<'_, '_>) {
-        if self.lengths.have(value.len())
-            && let Some(list) = self.lists.get(value)
-        {
+        if !self.lengths.have(value.len()) {
+            return;
+        }
+        let list = match Short::new(value) {
+            Some(short) => {
+                self.short.find(short.hash(self.keys), |(other, _)| *other == short).map(|(_, list)| list)
+            }
+            None => self.long.get(value),
+        };
+        if let Some(list) = list {
             hits.take(list);
         }
     }

@@ -1,14 +1,12 @@
 //! Short names, compared as numbers: a check asks for the number of each of its attributes' names.
 
 use super::AttributeId;
-
-/// The longest name that is short.
-const MOST_BYTES: usize = 16;
+use crate::short::Short;
 
 /// The most names in the table; further ones are looked for as long ones are. Rules speak of a dozen.
 const MOST_NAMES: usize = 64;
 
-/// How many multipliers are tried before the table grows.
+/// How many keys are tried before the table grows.
 const TRIES: u64 = 64;
 
 /// A table in which no two names have the same place. Names that are asked for do not change it, so that none of them
@@ -17,17 +15,10 @@ const TRIES: u64 = 64;
 pub(super) struct ShortNames {
     /// A power of two of them.
     places: Box<[Option<(Short, AttributeId)>]>,
-    multiplier: u64,
-    shift: u32,
+    /// One less than there are places.
+    mask: usize,
+    keys: (u64, u64),
     count: usize,
-}
-
-/// A name of at most 16 bytes: together with its length, its ends make it up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Short {
-    front: u64,
-    back: u64,
-    length: usize,
 }
 
 impl Default for ShortNames {
@@ -71,9 +62,9 @@ impl ShortNames {
     }
 
     fn empty(bits: u32, attempt: u64) -> Self {
-        // Odd, and different at every attempt.
-        let multiplier = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(2 * attempt + 1);
-        Self { places: vec![None; 1 << bits].into(), multiplier, shift: u64::BITS - bits, count: 0 }
+        let key = |nth: u64| 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(2 * attempt + nth);
+        let places = 1_usize << bits;
+        Self { places: vec![None; places].into(), mask: places - 1, keys: (key(0), key(1)), count: 0 }
     }
 
     /// `false` if the place is taken.
@@ -86,28 +77,9 @@ impl ShortNames {
     }
 
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "any bits of the hash will do")]
     fn place(&self, short: Short) -> usize {
-        let mixed = short.front ^ short.back.rotate_left(23) ^ short.length as u64;
-        (mixed ^ mixed >> 32).wrapping_mul(self.multiplier).wrapping_shr(self.shift) as usize
-    }
-}
-
-impl Short {
-    #[inline]
-    fn new(name: &str) -> Option<Self> {
-        let bytes = name.as_bytes();
-        let length = bytes.len();
-        let (front, back) = if length > MOST_BYTES {
-            return None;
-        } else if let (Some(front), Some(back)) = (bytes.first_chunk(), bytes.last_chunk()) {
-            (u64::from_le_bytes(*front), u64::from_le_bytes(*back))
-        } else if let (Some(front), Some(back)) = (bytes.first_chunk(), bytes.last_chunk()) {
-            (u32::from_le_bytes(*front).into(), u32::from_le_bytes(*back).into())
-        } else {
-            let byte = |place: usize| bytes.get(place).copied().map_or(0, u64::from);
-            (byte(0) | byte(1) << 8, byte(2))
-        };
-        Some(Self { front, back, length })
+        short.hash(self.keys) as usize & self.mask
     }
 }
 
@@ -116,6 +88,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::short::MOST_BYTES;
 
     proptest! {
         #[test]

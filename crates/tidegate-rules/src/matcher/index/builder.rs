@@ -2,13 +2,17 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use hashbrown::HashTable;
 use ipnet::IpNet;
 
-use super::{Addresses, AttributeId, Expressions, Filed, Forest, Index, Lengths, Lists, Phrases, Trie, Values};
+use super::{
+    Addresses, AttributeId, Expressions, Filed, Forest, Index, Lengths, Lists, Phrases, Trie, Values,
+};
 use crate::condition::PLACES;
 use crate::matcher::filed::Known;
 use crate::matcher::pivot::{Key, Pivot};
 use crate::name::keyed;
+use crate::short::Short;
 
 /// Fewer expressions than this are asked one by one: a set has to allocate.
 const FEW_EXPRESSIONS: usize = 8;
@@ -49,7 +53,8 @@ impl Builder {
     pub(in crate::matcher) fn build(self) -> Index {
         let attributes: Box<[_]> = self.attributes.into_iter().map(Growing::build).collect();
         let first = attributes.iter().take(PLACES).enumerate();
-        let listed = first.filter(|(_, lists)| !lists.is_empty()).fold(0, |bits, (place, _)| bits | 1 << place);
+        let listed =
+            first.filter(|(_, lists)| !lists.is_empty()).fold(0, |bits, (place, _)| bits | 1 << place);
         Index {
             attributes,
             listed,
@@ -121,9 +126,20 @@ impl Growing {
 }
 
 fn values(growing: BTreeMap<Box<str>, Vec<Filed>>) -> Values {
+    let source = keyed();
+    let keys = (source.hash_one(0), source.hash_one(1));
+    let (mut short, mut long) = (HashTable::new(), HashMap::with_hasher(source));
     let mut lengths = Lengths::default();
-    growing.keys().for_each(|value| lengths.add(value.len()));
-    let mut lists = HashMap::with_capacity_and_hasher(growing.len(), keyed());
-    lists.extend(growing.into_iter().map(|(value, list)| (value, list.into())));
-    Values { lists, lengths }
+    for (value, list) in growing {
+        lengths.add(value.len());
+        match Short::new(&value) {
+            Some(key) => {
+                short.insert_unique(key.hash(keys), (key, list.into()), |(key, _)| key.hash(keys));
+            }
+            None => {
+                long.insert(value, list.into());
+            }
+        }
+    }
+    Values { short, keys, long, lengths }
 }
