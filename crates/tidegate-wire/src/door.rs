@@ -5,6 +5,7 @@
 
 mod settings;
 mod flight;
+mod budget;
 mod partition;
 mod told;
 #[cfg(test)]
@@ -22,6 +23,10 @@ use tidegate_store::{Hold, Store, StoreError};
 pub use partition::PartitionSecret;
 pub use settings::{DoorSettings, Undecided};
 pub use told::{Told, decision_id};
+
+pub(crate) use budget::Budget;
+#[cfg(feature = "http")]
+pub(crate) use budget::Share;
 
 use flight::Flight;
 
@@ -54,6 +59,7 @@ struct Inner<S> {
     clock: Clock,
     settings: DoorSettings,
     flight: Flight,
+    bodies: Budget,
     overloads: AtomicU64,
     seed: RandomState,
     draws: AtomicU64,
@@ -66,6 +72,8 @@ impl<S: Store + 'static> Door<S> {
             engine,
             clock,
             flight: Flight::new(settings.most_in_flight),
+            // One body of the largest size always fits.
+            bodies: Budget::new(settings.max_bodies_bytes.max(settings.max_body_bytes)),
             settings,
             overloads: AtomicU64::new(0),
             seed: RandomState::new(),
@@ -160,6 +168,21 @@ impl<S: Store + 'static> Door<S> {
     /// How many checks came when too many were under way.
     pub fn overloads(&self) -> u64 {
         self.inner.overloads.load(Relaxed)
+    }
+
+    /// How many bytes of bodies are held.
+    pub fn body_bytes(&self) -> usize {
+        self.inner.bodies.taken()
+    }
+
+    /// How many bodies came when too many bytes of them were held.
+    pub fn bodies_refused(&self) -> u64 {
+        self.inner.bodies.refused()
+    }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn bodies(&self) -> &Budget {
+        &self.inner.bodies
     }
 
     fn now(&self) -> Timestamp {

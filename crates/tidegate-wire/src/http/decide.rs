@@ -56,7 +56,7 @@ async fn just_one<S: Store + 'static>(
     request: Request,
     read: impl FnOnce(Value) -> std::result::Result<(Question, Ask), Wrong>,
 ) -> std::result::Result<Response, Problem> {
-    let value = body::read(request, ContentType::Json, door.settings().max_body_bytes).await?;
+    let (value, _share) = body::read(door, request, ContentType::Json).await?;
     let (question, ask) = read(value)?;
     Ok(decide(door, &question, ask).await.respond())
 }
@@ -67,7 +67,8 @@ async fn one_or_many<S: Store + 'static>(
     request: Request,
     ask: Ask,
 ) -> std::result::Result<Response, Problem> {
-    match body::read(request, ContentType::Json, door.settings().max_body_bytes).await? {
+    let (value, _share) = body::read(door, request, ContentType::Json).await?;
+    match value {
         Value::Array(checks) => many(door, checks, ask).await,
         Value::Object(map) if map.contains_key("checks") => {
             let mut fields = Fields::of("the batch", Value::Object(map))?;
