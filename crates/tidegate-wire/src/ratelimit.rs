@@ -54,7 +54,8 @@ pub(crate) struct Response {
 pub(crate) enum Failure {
     /// It is no question.
     Malformed(String),
-    /// It is none because of what the client sent: a value without end, or a claim that contradicts what is known.
+    /// It is none because of what the client sent: a value or a cost without end, or a claim that contradicts what is
+    /// known.
     Sent(String),
     /// Nobody could decide, and the class of the rules refuses.
     Undecided,
@@ -65,6 +66,7 @@ impl From<Malformed> for Failure {
         let said = malformed.to_string();
         match malformed {
             Malformed::TooLong { .. }
+            | Malformed::Cost { .. }
             | Malformed::Contradiction { .. }
             | Malformed::Plan(PlanError::Key(_)) => Self::Sent(said),
             _ => Self::Malformed(said),
