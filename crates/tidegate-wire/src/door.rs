@@ -61,6 +61,7 @@ struct Inner<S> {
     flight: Flight,
     bodies: Budget,
     overloads: AtomicU64,
+    malformed: AtomicU64,
     seed: RandomState,
     draws: AtomicU64,
 }
@@ -76,6 +77,7 @@ impl<S: Store + 'static> Door<S> {
             bodies: Budget::new(settings.max_bodies_bytes.max(settings.max_body_bytes)),
             settings,
             overloads: AtomicU64::new(0),
+            malformed: AtomicU64::new(0),
             seed: RandomState::new(),
             draws: AtomicU64::new(0),
         };
@@ -168,6 +170,15 @@ impl<S: Store + 'static> Door<S> {
     /// How many checks came when too many were under way.
     pub fn overloads(&self) -> u64 {
         self.inner.overloads.load(Relaxed)
+    }
+
+    /// How many checks were so malformed that the engine was not asked; it counts those that it was asked itself.
+    pub fn malformed(&self) -> u64 {
+        self.inner.malformed.load(Relaxed)
+    }
+
+    pub(crate) fn note_malformed(&self) {
+        self.inner.malformed.fetch_add(1, Relaxed);
     }
 
     /// How many bytes of bodies are held.

@@ -94,7 +94,7 @@ pub(crate) async fn answer<S: Store + 'static>(
     door: &Door<S>,
     request: &Request,
 ) -> Result<Response, Failure> {
-    request.validate()?;
+    request.validate().inspect_err(|_| door.note_malformed())?;
     let refunded = refund(door, request).await?;
     let decision = match &refunded {
         Some(decision) if request.all(Turn::Refund) => decision.clone(),

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use tidegate_engine::observe::{Came, DURATION_BUCKETS_NS, Observed, RuleCounts};
 
+use tidegate_wire::door::Door;
+
 use super::busiest::{Line, Row};
 use super::text::seconds;
 use super::{Kind, MOST_RULES, Metrics, Text};
@@ -72,8 +74,13 @@ fn troubles(text: &mut Text, metrics: &Metrics) {
     let (engine, observed) = (&metrics.engine, metrics.engine.observed());
     let in_doors: u64 =
         metrics.doors.iter().map(|door| door.counts.panics.load(super::process::RELAXED)).sum();
+    let at_doors: u64 = metrics.doors.iter().filter_map(|one| one.door.as_ref()).map(Door::malformed).sum();
     let counters = [
-        ("ratelimit_malformed_total", "Checks that could not be asked.", observed.malformed_checks()),
+        (
+            "ratelimit_malformed_total",
+            "Checks that could not be asked, and bodies that hold none.",
+            observed.malformed_checks() + at_doors,
+        ),
         ("ratelimit_undecided_total", "Checks that nobody could decide.", observed.undecided_checks()),
         (
             "ratelimit_unknown_domains_total",

@@ -71,6 +71,14 @@ pub(super) fn respond(problem: &Problem) -> Response {
     response
 }
 
+/// The answer to what could not be asked, and a count of it if that was the caller's doing.
+pub(super) fn refuse<S: Store + 'static>(door: &Door<S>, problem: &Problem) -> Response {
+    if problem.kind() == Kind::BadRequest {
+        door.note_malformed();
+    }
+    respond(problem)
+}
+
 /// A body of that type as an answer.
 pub(super) fn with_type(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Response {
     let mut response = Response::new(Body::from(body));

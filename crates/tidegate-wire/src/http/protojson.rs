@@ -30,12 +30,15 @@ pub(super) async fn should_rate_limit<S: Store + 'static>(
     State(door): State<Door<S>>,
     request: Request,
 ) -> Response {
-    answer(&door, request).await.unwrap_or_else(|problem| body::respond(&problem))
+    answer(&door, request).await.unwrap_or_else(|problem| body::refuse(&door, &problem))
 }
 
 async fn answer<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<Response, Problem> {
     let (value, _share) = body::read(door, request, ContentType::Any).await?;
-    let answer = ratelimit::answer(door, &decode(value)?).await.map_err(failed)?;
+    let answer = match ratelimit::answer(door, &decode(value)?).await {
+        Ok(answer) => answer,
+        Err(failure) => return Ok(body::respond(&failed(failure))),
+    };
     let status = if answer.allowed { StatusCode::OK } else { StatusCode::TOO_MANY_REQUESTS };
     let mut response = json_response(status, &encode(&answer));
     let told = answer.to_client.iter().filter(|(name, _)| *name != http::header::CONTENT_TYPE);

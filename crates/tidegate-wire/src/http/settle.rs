@@ -18,21 +18,21 @@ use crate::problem::Problem;
 pub(super) async fn commit<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
     match id_and_cost(&door, request).await {
         Ok((id, cost)) => respond(&door.commit(id, cost).await),
-        Err(problem) => body::respond(&problem),
+        Err(problem) => body::refuse(&door, &problem),
     }
 }
 
 pub(super) async fn cancel<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
     match id(&door, request).await {
         Ok(id) => respond(&door.cancel(id).await),
-        Err(problem) => body::respond(&problem),
+        Err(problem) => body::refuse(&door, &problem),
     }
 }
 
 pub(super) async fn release<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
     match id(&door, request).await {
         Ok(id) => respond(&door.release(id).await),
-        Err(problem) => body::respond(&problem),
+        Err(problem) => body::refuse(&door, &problem),
     }
 }
 
@@ -40,7 +40,7 @@ pub(super) async fn release<S: Store + 'static>(State(door): State<Door<S>>, req
 pub(super) async fn renew<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
     let id = match id(&door, request).await {
         Ok(id) => id,
-        Err(problem) => return body::respond(&problem),
+        Err(problem) => return body::refuse(&door, &problem),
     };
     match door.renew(id).await {
         Ok(Some(us)) => {
