@@ -5,6 +5,7 @@
 
 mod settings;
 mod flight;
+#[cfg(feature = "http")]
 mod budget;
 mod partition;
 mod told;
@@ -24,9 +25,8 @@ pub use partition::PartitionSecret;
 pub use settings::{DoorSettings, Undecided};
 pub use told::{Told, decision_id};
 
-pub(crate) use budget::Budget;
 #[cfg(feature = "http")]
-pub(crate) use budget::Share;
+pub(crate) use budget::{Budget, Share};
 
 use flight::Flight;
 
@@ -59,6 +59,7 @@ struct Inner<S> {
     clock: Clock,
     settings: DoorSettings,
     flight: Flight,
+    #[cfg(feature = "http")]
     bodies: Budget,
     overloads: AtomicU64,
     malformed: AtomicU64,
@@ -74,6 +75,7 @@ impl<S: Store + 'static> Door<S> {
             clock,
             flight: Flight::new(settings.most_in_flight),
             // One body of the largest size always fits.
+            #[cfg(feature = "http")]
             bodies: Budget::new(settings.max_bodies_bytes.max(settings.max_body_bytes)),
             settings,
             overloads: AtomicU64::new(0),
@@ -177,23 +179,9 @@ impl<S: Store + 'static> Door<S> {
         self.inner.malformed.load(Relaxed)
     }
 
+    #[cfg(any(feature = "http", feature = "rls"))]
     pub(crate) fn note_malformed(&self) {
         self.inner.malformed.fetch_add(1, Relaxed);
-    }
-
-    /// How many bytes of bodies are held.
-    pub fn body_bytes(&self) -> usize {
-        self.inner.bodies.taken()
-    }
-
-    /// How many bodies came when too many bytes of them were held.
-    pub fn bodies_refused(&self) -> u64 {
-        self.inner.bodies.refused()
-    }
-
-    #[cfg(feature = "http")]
-    pub(crate) fn bodies(&self) -> &Budget {
-        &self.inner.bodies
     }
 
     fn now(&self) -> Timestamp {
@@ -208,6 +196,23 @@ impl<S: Store + 'static> Door<S> {
     /// Another number for each answer, spread evenly; not for secrets.
     fn random(&self) -> u64 {
         self.inner.seed.hash_one(self.inner.draws.fetch_add(1, Relaxed))
+    }
+}
+
+#[cfg(feature = "http")]
+impl<S> Door<S> {
+    /// How many bytes of bodies are held.
+    pub fn body_bytes(&self) -> usize {
+        self.inner.bodies.taken()
+    }
+
+    /// How many bodies came when too many bytes of them were held.
+    pub fn bodies_refused(&self) -> u64 {
+        self.inner.bodies.refused()
+    }
+
+    pub(crate) fn bodies(&self) -> &Budget {
+        &self.inner.bodies
     }
 }
 

@@ -29,7 +29,10 @@ pub(crate) struct Line {
 
 /// Remembers what went where.
 #[derive(Debug, Default)]
-pub(crate) struct Busiest(Mutex<HashMap<(Box<str>, Box<str>), Seen>>);
+pub(crate) struct Busiest(Mutex<HashMap<Name, Seen>>);
+
+/// The domain and the rule.
+type Name = (Box<str>, Box<str>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
