@@ -5,3 +5,4 @@ mod short_ways;
 mod json;
 mod health;
 mod rubbish;
+mod documented;

@@ -46,6 +46,8 @@ async fn files_that_come_and_go_are_seen() {
     tidegate.rules.remove("api.yaml");
     let passes = async || (tidegate.check("k1").await.status == 200).then_some(());
     until("no rule", passes).await;
+    let gone = |line: &str| (line.contains("everything passes") && line.contains("api.yaml")).then_some(());
+    tidegate.program.line("which file is gone", gone).await;
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::client::post;
 use crate::folder::Folder;
 use crate::program::Program;
-use crate::tidegate::{Tidegate, door, of, serve};
+use crate::tidegate::{Tidegate, door, of, serve, tidegate};
 
 #[tokio::test]
 async fn without_any_rules_everything_passes() {
@@ -19,8 +19,16 @@ async fn without_any_rules_everything_passes() {
 
 #[tokio::test]
 async fn an_empty_folder_is_no_rules() {
-    let tidegate = Tidegate::start(Folder::new()).await;
-    tidegate.check("k1").await.expect(200);
+    let server = Tidegate::start(Folder::new()).await;
+    server.check("k1").await.expect(200);
+    let passes = |line: &str| line.contains("everything passes").then_some(());
+    server.program.line("that everything passes", passes).await;
+
+    let folder = Folder::new();
+    let mut in_text =
+        tidegate(&["serve", "--grpc", "off", "--http", "127.0.0.1:0", "--admin", "off", "--rules"]);
+    in_text.arg(folder.path());
+    Program::start(in_text).line("that everything passes", passes).await;
 }
 
 #[tokio::test]
@@ -70,4 +78,5 @@ async fn an_address_that_is_taken_ends_with_1_and_names_the_door() {
     let (code, said) = Program::start(serve(&["--http", &address], None)).end().await;
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains(&address), "{said}");
+    assert_eq!(said.matches("in use").count(), 1, "the cause is said once: {said}");
 }

@@ -5,6 +5,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::client;
+use crate::folder::Folder;
 use crate::patience::{until, within};
 use crate::tidegate::{Tidegate, of};
 
@@ -27,6 +28,12 @@ pub(crate) async fn half(tidegate: &Tidegate) -> (TcpStream, Vec<u8>) {
     let (first, rest) = body.split_at(10);
     stream.write_all(first.as_bytes()).await.unwrap();
     (stream, rest.as_bytes().to_vec())
+}
+
+/// A server that stops without much ado.
+async fn at_once() -> Tidegate {
+    let settings = [("TIDEGATE_SHUTDOWN_LAME_DUCK", "0"), ("TIDEGATE_SHUTDOWN_DRAIN", "100ms")];
+    Tidegate::set_up(Folder::of(RULES), &settings).await
 }
 
 async fn is_ready(tidegate: &Tidegate) -> Option<u16> {
@@ -56,7 +63,7 @@ async fn readiness_turns_first_then_what_is_under_way_is_answered_then_it_ends_w
 
 #[tokio::test]
 async fn an_interrupt_ends_it_as_well() {
-    let tidegate = Tidegate::with(RULES).await;
+    let tidegate = at_once().await;
     tidegate.check("k1").await.expect(200);
     tidegate.program.signal("INT").await;
     let (code, said) = tidegate.program.end().await;
@@ -65,7 +72,7 @@ async fn an_interrupt_ends_it_as_well() {
 
 #[tokio::test]
 async fn a_client_that_never_finishes_does_not_hold_the_server_for_ever() {
-    let tidegate = Tidegate::with(RULES).await;
+    let tidegate = at_once().await;
     let (_stream, _rest) = half(&tidegate).await;
     tidegate.program.signal("TERM").await;
     let (code, said) = tidegate.program.end().await;

@@ -31,7 +31,18 @@ impl Tidegate {
 
     /// With the gRPC door at an address.
     pub(crate) async fn start_at(grpc: &str, rules: Folder) -> Self {
-        let program = Program::start(serve(&["--grpc", grpc], Some(rules.path())));
+        Self::from(serve(&["--grpc", grpc], Some(rules.path())), rules).await
+    }
+
+    /// With settings, by their variables.
+    pub(crate) async fn set_up(rules: Folder, settings: &[(&str, &str)]) -> Self {
+        let mut command = serve(&[], Some(rules.path()));
+        command.envs(settings.iter().copied());
+        Self::from(command, rules).await
+    }
+
+    async fn from(command: Command, rules: Folder) -> Self {
+        let program = Program::start(command);
         let grpc = door(&program, "grpc").await;
         let http = door(&program, "http").await;
         let admin = door(&program, "admin").await;

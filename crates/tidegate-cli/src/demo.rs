@@ -2,8 +2,10 @@
 
 mod server;
 mod traffic;
+mod interrupt;
 
 use std::io::IsTerminal as _;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -29,6 +31,7 @@ const DRAW_EVERY: Duration = Duration::from_millis(500);
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     let live = std::io::stdout().is_terminal();
     let seconds = args.seconds.or(if live { None } else { Some(5) });
+    let interrupted = interrupt::listen()?;
     let server = server::start()?;
     talk(&format!("server: http://{}  (metrics and rules: http://{})\n", server.http, server.admin));
     let (tell, told) = mpsc::sync_channel(1024);
@@ -38,7 +41,8 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     let mut tallies: Vec<Tally> = traffic::CALLERS.iter().map(|_| Tally::default()).collect();
     let started = Instant::now();
     let mut drawn = started;
-    while seconds.is_none_or(|seconds| started.elapsed() < Duration::from_secs(seconds)) {
+    let over = || seconds.is_some_and(|seconds| started.elapsed() >= Duration::from_secs(seconds));
+    while !over() && !interrupted.load(Relaxed) {
         match told.recv_timeout(DRAW_EVERY) {
             Ok((caller, answer)) => tallies[caller].count(answer),
             Err(mpsc::RecvTimeoutError::Timeout) => {}

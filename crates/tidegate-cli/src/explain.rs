@@ -57,16 +57,20 @@ fn local(args: &ExplainArgs) -> Result<Value, Failure> {
             "`{name}=…` is an attribute; the first word is the folder of rules\nhint: tidegate explain ./rules {name}=…"
         ));
     }
-    let compiled = rules_folder::read(&PathBuf::from(path))?;
+    let (attributes, at) = (pairs(rest)?, instant(args.at.as_deref())?);
+    let path = PathBuf::from(path);
+    let compiled = rules_folder::read(&path)?;
     let Some(snapshot) = &compiled.snapshot else {
         talk(&compiled.render());
         return Err(Failure::InvalidRules);
     };
-    let attributes = pairs(rest)?;
+    if snapshot.rules() == 0 {
+        return Err(rules_folder::empty(&path));
+    }
     let attributes: Vec<(&str, &str)> =
         attributes.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let check = Check { attributes: &attributes, ..Check::new(&args.domain) };
-    let explanation = explain(&check, snapshot, instant(args.at.as_deref())?)?;
+    let explanation = explain(&check, snapshot, at)?;
     Ok(explanation::to_json(&explanation))
 }
 
@@ -76,6 +80,8 @@ fn remote(args: &ExplainArgs, server: &str) -> Result<Value, Failure> {
         attributes.into_iter().map(|(name, value)| (name, json!(value))).collect();
     let mut body = json!({ "domain": args.domain, "attributes": attributes });
     if let Some(at) = &args.at {
+        // What the server could not read either is wrong usage, not its failure.
+        instant(Some(at))?;
         body["at"] = json!(at);
     }
     let (status, answer) = Client::new(server)?.post("/admin/v1/explain", &body)?;

@@ -14,6 +14,14 @@ pub(crate) fn read(path: &Path) -> Result<Compiled, Failure> {
     Ok(compile(sources))
 }
 
+/// Files that say nothing. Whoever has them looked at believes that something is limited.
+pub(crate) fn empty(path: &Path) -> Failure {
+    Failure::Configuration(format!(
+        "there are no rules in {}: everything would pass\nhint: write some under `rules`, or let `tidegate init` do it",
+        path.display()
+    ))
+}
+
 fn sources(path: &Path) -> Result<Vec<Source>> {
     let reading = read_files(path).with_context(|| format!("cannot read the folder {}", path.display()))?;
     let sources: Vec<Source> = reading.into_iter().map(source).collect::<Result<_>>()?;

@@ -36,14 +36,20 @@ async fn until_stopped(config: &Config) -> Result<(), Failure> {
 
 /// What to do next.
 async fn greet(config: &Config, running: &Running) {
-    let curl = running.curl().await;
+    let (curl, rules) = (running.curl().await, running.rules());
     if config.log.format == LogFormat::Json {
-        tracing::info!(rules = running.rules(), curl, "ready");
+        tracing::info!(rules, curl, "ready");
+        if rules == 0 {
+            tracing::warn!("there are no rules: everything passes");
+        }
         return;
     }
     let rules = match &config.rules {
         None => "It has no rules, so everything passes; give it some with --rules DIR.".to_owned(),
-        Some(path) => format!("Rules in force: {}, from {}.", running.rules(), path.display()),
+        Some(path) if rules == 0 => {
+            format!("There are no rules in {}, so everything passes until there are.", path.display())
+        }
+        Some(path) => format!("Rules in force: {rules}, from {}.", path.display()),
     };
     say(&format!("\nTidegate is ready. {rules}"));
     if let Some(curl) = curl {

@@ -14,7 +14,7 @@ use crate::rules_folder;
 /// Checks rule files and shows the effective limit of each rule.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidegate validate ./rules\n  tidegate validate api.yaml --format json\n  tidegate validate ./rules --deny-warnings   # for CI\n\nExit codes: 0 the rules can be used, 3 they cannot."
+    after_help = "Examples:\n  tidegate validate ./rules\n  tidegate validate api.yaml --format json\n  tidegate validate ./rules --deny-warnings   # for CI\n\nExit codes: 0 the rules can be used, 3 they cannot, or there are none."
 )]
 pub(crate) struct ValidateArgs {
     /// A folder of rule files, or one file
@@ -42,17 +42,27 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<(), Failure> {
         Format::Json => print(&format!("{:#}\n", as_json(&compiled)))?,
         Format::Text => {
             talk(&compiled.render());
-            if let Some(snapshot) = &compiled.snapshot {
+            if let Some(snapshot) = compiled.snapshot.as_ref().filter(|_| !is_empty(&compiled)) {
                 print(&table::text(&table::rows(snapshot)))?;
                 for sentence in table::atomic(snapshot) {
                     talk(&format!("note: on a Cluster, {sentence}\n"));
                 }
             }
-            talk(&format!("{}\n", summary(&compiled, errors, warnings)));
+            if !is_empty(&compiled) {
+                talk(&format!("{}\n", summary(&compiled, errors, warnings)));
+            }
         }
+    }
+    if is_empty(&compiled) {
+        return Err(rules_folder::empty(&args.path));
     }
     let fails = compiled.snapshot.is_none() || (args.deny_warnings && warnings > 0);
     if fails { Err(Failure::InvalidRules) } else { Ok(()) }
+}
+
+/// Whether nothing is wrong because nothing is there.
+fn is_empty(compiled: &Compiled) -> bool {
+    compiled.snapshot.as_ref().is_some_and(|snapshot| snapshot.rules() == 0)
 }
 
 fn summary(compiled: &Compiled, errors: usize, warnings: usize) -> String {
@@ -69,7 +79,7 @@ fn as_json(compiled: &Compiled) -> Value {
     let rows = compiled.snapshot.as_ref().map(table::rows).unwrap_or_default();
     let rules: Vec<Value> = rows.iter().map(row).collect();
     json!({
-        "valid": compiled.snapshot.is_some(),
+        "valid": compiled.snapshot.is_some() && !is_empty(compiled),
         "errors": compiled.count(Severity::Error),
         "warnings": compiled.count(Severity::Warning),
         "diagnostics": diagnostics,

@@ -2,6 +2,7 @@
 
 mod text;
 
+use crate::secrets;
 use crate::source::{Source, Span};
 
 pub use text::render;
@@ -38,6 +39,9 @@ pub struct Diagnostics {
     found: Vec<Diagnostic>,
     left_out: usize,
 }
+
+/// After these a text was not read on: what stands where in it is not known.
+const UNPARSED: [&str; 6] = ["yaml", "key", "alias", "too-deep", "too-many-values", "second-document"];
 
 /// Beyond this many the rest is only counted.
 const MOST: usize = 200;
@@ -119,8 +123,11 @@ impl Diagnostics {
         self.left_out
     }
 
-    /// All of them as text, as a compiler prints them.
+    /// All of them as text, as a compiler prints them. Of a text that is not YAML no word is shown that may be a secret.
     pub fn render(&self, source: &Source) -> String {
+        let unparsed = self.found.iter().any(|diagnostic| UNPARSED.contains(&diagnostic.code));
+        let hidden = unparsed.then(|| secrets::unparsed(source)).flatten();
+        let source = hidden.as_ref().unwrap_or(source);
         let mut text: String = self.iter().map(|diagnostic| render(diagnostic, source) + "\n").collect();
         if self.left_out > 0 {
             text.push_str(&["... and ", &self.left_out.to_string(), " more\n"].concat());

@@ -1,6 +1,7 @@
 //! What is allowed and was probably not meant, with the reason.
 
 mod limits;
+mod implies;
 mod reach;
 
 use tidegate_core::{Algorithm, MAX_CHARGES};

@@ -179,7 +179,7 @@ pub static RULE: Object = Object {
         field(
             "count_refused",
             Truth,
-            "Refused requests count as well, so that a caller who keeps trying stays refused.",
+            "Refused requests count as well, up to twice the limit's capacity in all, so that a caller who keeps trying stays refused.",
         ),
         field(
             "atomic",

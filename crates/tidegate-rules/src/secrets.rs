@@ -1,55 +1,94 @@
 //! Where a file has secrets in clear, so that no excerpt of it shows them: what conditions compare secret attributes with,
 //! the values that identities are known for, and the values of descriptors.
 
+mod unparsed;
+
+use std::collections::HashSet;
+
 use crate::reference::IDENTITY;
 use crate::source::Span;
 use crate::words::is_secret;
-use crate::yaml::{Node, Value};
+use crate::yaml::{Key, Node, Value};
 
-/// All stretches of a file that hold secrets.
+pub(crate) use unparsed::unparsed;
+
+/// All stretches of a file that hold secrets. An alias stands for a text that is written elsewhere, so what is a secret in
+/// one place is hidden in all.
 pub(crate) fn spans(file: &Node) -> Vec<Span> {
-    let mut found = Vec::new();
-    look(file, &mut found);
-    found
+    let mut found = Secrets::default();
+    found.look(file);
+    if !found.texts.is_empty() {
+        found.look_for_copies(file);
+    }
+    found.spans
 }
 
-fn look(node: &Node, found: &mut Vec<Span>) {
-    if let Value::List(items) = &node.value {
-        for item in items {
-            look(item, found);
-        }
-    }
-    let is_secret_descriptor = node.text_at("key").is_some_and(|(key, _)| is_secret(&key));
-    for (key, value) in node.entries() {
-        if is_secret(&key.name) && value.get("derive").is_some() {
-            identity(value, found);
-        } else if is_secret(&key.name) || (is_secret_descriptor && key.name == "value") {
-            hide(value, found);
-        } else {
-            look(value, found);
-        }
-    }
+#[derive(Default)]
+struct Secrets {
+    spans: Vec<Span>,
+    texts: HashSet<String>,
 }
 
-/// The keys of its map, and what stands where a key of its own should.
-fn identity(node: &Node, found: &mut Vec<Span>) {
-    for (key, value) in node.entries() {
-        if IDENTITY.field(&key.name).is_none() {
-            found.push(key.span);
+impl Secrets {
+    fn look(&mut self, node: &Node) {
+        if let Value::List(items) = &node.value {
+            for item in items {
+                self.look(item);
+            }
         }
-        if key.name == "map" {
-            found.extend(value.entries().iter().map(|(key, _)| key.span));
+        let is_secret_descriptor = node.text_at("key").is_some_and(|(key, _)| is_secret(&key));
+        for (key, value) in node.entries() {
+            if is_secret(&key.name) && value.get("derive").is_some() {
+                self.identity(value);
+            } else if is_secret(&key.name) || (is_secret_descriptor && key.name == "value") {
+                self.hide(value);
+            } else {
+                self.look(value);
+            }
         }
     }
-}
 
-/// All texts and numbers under a node.
-fn hide(node: &Node, found: &mut Vec<Span>) {
-    match &node.value {
-        Value::Text(_) | Value::Integer(_) => found.push(node.span),
-        Value::List(items) => items.iter().for_each(|item| hide(item, found)),
-        Value::Map(entries) => entries.iter().for_each(|(_, value)| hide(value, found)),
-        Value::Null | Value::Bool(_) => {}
+    /// The keys of its map, and what stands where a key of its own should.
+    fn identity(&mut self, node: &Node) {
+        for (key, value) in node.entries() {
+            if IDENTITY.field(&key.name).is_none() {
+                self.hide_key(key);
+            }
+            if key.name == "map" {
+                value.entries().iter().for_each(|(key, _)| self.hide_key(key));
+            }
+        }
+    }
+
+    /// All texts and numbers under a node.
+    fn hide(&mut self, node: &Node) {
+        match &node.value {
+            Value::Text(_) | Value::Integer(_) => {
+                self.spans.push(node.span);
+                self.texts.extend(node.text());
+            }
+            Value::List(items) => items.iter().for_each(|item| self.hide(item)),
+            Value::Map(entries) => entries.iter().for_each(|(_, value)| self.hide(value)),
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+
+    fn hide_key(&mut self, key: &Key) {
+        self.spans.push(key.span);
+        self.texts.insert(key.name.clone());
+    }
+
+    fn look_for_copies(&mut self, node: &Node) {
+        match &node.value {
+            Value::Text(_) | Value::Integer(_) => {
+                if node.text().is_some_and(|text| self.texts.contains(&text)) {
+                    self.spans.push(node.span);
+                }
+            }
+            Value::List(items) => items.iter().for_each(|item| self.look_for_copies(item)),
+            Value::Map(entries) => entries.iter().for_each(|(_, value)| self.look_for_copies(value)),
+            Value::Null | Value::Bool(_) => {}
+        }
     }
 }
 

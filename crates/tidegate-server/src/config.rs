@@ -90,6 +90,8 @@ pub struct Limits {
     pub streams: u32,
     /// Bytes of a request's body.
     pub body_bytes: usize,
+    /// Bytes of bodies that are held at once by the HTTP door.
+    pub bodies_bytes: usize,
     /// Checks in one batch.
     pub batch: usize,
     /// Bytes that counters in memory take.
@@ -137,8 +139,9 @@ impl Default for Limits {
         Self {
             in_flight: 10_000,
             connections: 10_000,
-            streams: 1_000,
+            streams: 256,
             body_bytes: 1 << 20,
+            bodies_bytes: 64 << 20,
             batch: 100,
             memory_bytes: tidegate_store::reference::DEFAULT_CAP_BYTES,
             header_timeout: Duration::from_secs(60),

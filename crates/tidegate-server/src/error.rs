@@ -23,7 +23,7 @@ pub enum Error {
         rendered: String,
     },
     /// A door cannot listen.
-    #[error("the {door} door cannot listen on {address}: {source}")]
+    #[error("the {door} door cannot listen on {address}")]
     Listen {
         /// Which.
         door: &'static str,

@@ -1,15 +1,17 @@
 //! What to do next: a request that one of the rules in force counts, as a line to paste into a shell.
 
+mod example;
+
 use std::net::SocketAddr;
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use tidegate_core::Timestamp;
-use tidegate_engine::{Check, Engine};
-use tidegate_rules::{Domain, Snapshot};
+use tidegate_engine::{Check, Descriptor, Engine};
 
 use crate::stack::Stack;
+use example::{Example, Facts};
 
-/// How many rules are tried before a plain request is shown.
+/// How many requests are tried before a plain one is shown.
 const MOST_TRIED: usize = 50;
 
 /// A line that asks the HTTP door.
@@ -31,54 +33,25 @@ pub(crate) fn reachable(address: SocketAddr) -> String {
 /// A check that counts for one of the rules, if one is easily found.
 async fn body(engine: &Engine<Stack>, now: Timestamp) -> Value {
     let snapshot = engine.snapshot();
-    for (domain, attributes) in examples(&snapshot).take(MOST_TRIED) {
-        let pairs: Vec<(&str, &str)> =
-            attributes.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-        let check = Check { attributes: &pairs, ..Check::new(&domain.name) };
-        if engine.peek(&check, now).await.is_ok_and(|decision| decision.limits().len() > 0) {
-            return question(&domain.name, &attributes);
+    for example in example::all(&snapshot).take(MOST_TRIED) {
+        if is_counted(engine, &example, now).await {
+            return example.to_json();
         }
     }
     let domain = snapshot.domains().next().map_or("demo", |domain| &*domain.name);
-    question(domain, &[("user".to_owned(), "alice")])
+    Example::plain(domain).to_json()
 }
 
-type Attributes = Vec<(String, &'static str)>;
-
-/// For each rule, what it counts by with some value, and an everyday request.
-fn examples(snapshot: &Snapshot) -> impl Iterator<Item = (&Domain, Attributes)> {
-    let of = |domain: &Domain, rule| {
-        let names = domain.by(rule).into_iter().filter(|name| !name.starts_with('{'));
-        let mut attributes: Attributes = names.map(|name| (name.clone(), example(&name))).collect();
-        for name in ["method", "path"] {
-            if attributes.iter().all(|(known, _)| known != name) {
-                attributes.push((name.to_owned(), example(name)));
-            }
-        }
-        attributes
+async fn is_counted(engine: &Engine<Stack>, example: &Example<'_>, now: Timestamp) -> bool {
+    let (Facts::Attributes(pairs) | Facts::Descriptor(pairs)) = &example.facts;
+    let pairs: Vec<(&str, &str)> =
+        pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let descriptor = [Descriptor { entries: &pairs, limit: None, cost: None }];
+    let check = match example.facts {
+        Facts::Attributes(_) => Check { attributes: &pairs, ..Check::new(example.domain) },
+        Facts::Descriptor(_) => Check { descriptors: &descriptor, ..Check::new(example.domain) },
     };
-    snapshot
-        .domains()
-        .flat_map(move |domain| domain.rules.iter().map(move |rule| (&**domain, of(domain, rule))))
-}
-
-fn example(name: &str) -> &'static str {
-    match name {
-        "api_key" => "k1",
-        "user" => "alice",
-        "org" => "acme",
-        "ip" | "remote_address" => "203.0.113.7",
-        "method" => "GET",
-        "path" => "/orders",
-        "plan" => "free",
-        _ => "a",
-    }
-}
-
-fn question(domain: &str, attributes: &[(String, &'static str)]) -> Value {
-    let attributes: Map<String, Value> =
-        attributes.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
-    json!({ "domain": domain, "attributes": attributes })
+    engine.peek(&check, now).await.is_ok_and(|decision| decision.limits().len() > 0)
 }
 
 #[cfg(test)]
@@ -104,6 +77,33 @@ mod tests {
         assert!(line.starts_with("curl -i http://localhost:8080/v1/check "), "{line}");
         assert!(line.contains(r#"{"attributes":{"api_key":"k1","#), "{line}");
         assert!(line.contains(r#""domain":"api"}"#), "{line}");
+    }
+
+    #[tokio::test]
+    async fn a_tree_is_asked_with_one_of_its_descriptors() {
+        let tree = |node: &str| format!("domain: mesh\ndescriptors: [{node}]");
+        let limit = "rate_limit: { unit: minute, requests_per_unit: 5 }";
+        for (node, asked) in [
+            (format!("{{ key: database, value: users, {limit} }}"), r#"[["database","users"]]"#),
+            (
+                format!("{{ key: org, descriptors: [{{ key: path, value: /v1/x, {limit} }}] }}"),
+                r#"[["org","acme"],["path","/v1/x"]]"#,
+            ),
+            (
+                format!("{{ key: a, value: b, descriptors: [{{ key: user, {limit} }}] }}"),
+                r#"[["a","b"],["user","alice"]]"#,
+            ),
+            (format!("{{ key: path, value: /v1/*, {limit} }}"), r#"[["path","/v1/a"]]"#),
+            (
+                format!("{{ key: token, value: s3cret, {limit} }}, {{ key: user, {limit} }}"),
+                r#"[["user","alice"]]"#,
+            ),
+        ] {
+            let line = shown(&tree(&node)).await;
+            assert!(line.contains(&format!(r#"{{"descriptors":[{asked}],"domain":"mesh"}}"#)), "{line}");
+        }
+        let secret = shown(&tree(&format!("{{ key: token, value: s3cret, {limit} }}"))).await;
+        assert!(!secret.contains("s3cret"), "{secret}");
     }
 
     #[tokio::test]

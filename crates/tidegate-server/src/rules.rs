@@ -4,6 +4,7 @@
 pub(crate) mod files;
 pub(crate) mod reload;
 pub(crate) mod status;
+mod unread;
 mod loader;
 mod watch;
 

@@ -5,6 +5,8 @@
 
 mod settings;
 mod flight;
+#[cfg(feature = "http")]
+mod budget;
 mod partition;
 mod told;
 #[cfg(test)]
@@ -22,6 +24,9 @@ use tidegate_store::{Hold, Store, StoreError};
 pub use partition::PartitionSecret;
 pub use settings::{DoorSettings, Undecided};
 pub use told::{Told, decision_id};
+
+#[cfg(feature = "http")]
+pub(crate) use budget::{Budget, Share};
 
 use flight::Flight;
 
@@ -54,7 +59,10 @@ struct Inner<S> {
     clock: Clock,
     settings: DoorSettings,
     flight: Flight,
+    #[cfg(feature = "http")]
+    bodies: Budget,
     overloads: AtomicU64,
+    malformed: AtomicU64,
     seed: RandomState,
     draws: AtomicU64,
 }
@@ -66,8 +74,12 @@ impl<S: Store + 'static> Door<S> {
             engine,
             clock,
             flight: Flight::new(settings.most_in_flight),
+            // One body of the largest size always fits.
+            #[cfg(feature = "http")]
+            bodies: Budget::new(settings.max_bodies_bytes.max(settings.max_body_bytes)),
             settings,
             overloads: AtomicU64::new(0),
+            malformed: AtomicU64::new(0),
             seed: RandomState::new(),
             draws: AtomicU64::new(0),
         };
@@ -162,6 +174,16 @@ impl<S: Store + 'static> Door<S> {
         self.inner.overloads.load(Relaxed)
     }
 
+    /// How many checks were so malformed that the engine was not asked; it counts those that it was asked itself.
+    pub fn malformed(&self) -> u64 {
+        self.inner.malformed.load(Relaxed)
+    }
+
+    #[cfg(any(feature = "http", feature = "rls"))]
+    pub(crate) fn note_malformed(&self) {
+        self.inner.malformed.fetch_add(1, Relaxed);
+    }
+
     fn now(&self) -> Timestamp {
         (self.inner.clock)()
     }
@@ -174,6 +196,23 @@ impl<S: Store + 'static> Door<S> {
     /// Another number for each answer, spread evenly; not for secrets.
     fn random(&self) -> u64 {
         self.inner.seed.hash_one(self.inner.draws.fetch_add(1, Relaxed))
+    }
+}
+
+#[cfg(feature = "http")]
+impl<S> Door<S> {
+    /// How many bytes of bodies are held.
+    pub fn body_bytes(&self) -> usize {
+        self.inner.bodies.taken()
+    }
+
+    /// How many bodies came when too many bytes of them were held.
+    pub fn bodies_refused(&self) -> u64 {
+        self.inner.bodies.refused()
+    }
+
+    pub(crate) fn bodies(&self) -> &Budget {
+        &self.inner.bodies
     }
 }
 

@@ -13,6 +13,7 @@
 //! request. Health routes, time-outs and what else belongs to a listener are the server's.
 
 mod fields;
+mod bytes;
 mod body;
 mod question;
 mod answer;

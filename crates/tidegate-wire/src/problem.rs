@@ -24,6 +24,9 @@ pub const CONTENT_TYPE: &str = "application/problem+json";
 /// The members that a problem fills itself, in the order in which they are written.
 const OWN: [&str; 6] = ["type", "title", "status", "detail", "instance", "violated-policies"];
 
+/// The member that says when to come back.
+const RETRY_AFTER: &str = "retry-after";
+
 /// What a refused client is told.
 ///
 /// ```
@@ -152,7 +155,7 @@ impl Problem {
     /// Says when to come back, in seconds from now, as member `retry-after`.
     #[must_use]
     pub fn retry_after_s(self, seconds: u64) -> Self {
-        self.with_member("retry-after", seconds)
+        self.with_member(RETRY_AFTER, seconds)
     }
 
     /// Adds a member behind the others, or replaces the one of that name where it stands. The members of RFC 9457 and
@@ -183,6 +186,12 @@ impl Problem {
     /// The sentence on this occurrence.
     pub fn detail(&self) -> &str {
         &self.detail
+    }
+
+    /// When to come back, in seconds from now, if it says so.
+    pub fn retry_after(&self) -> Option<u64> {
+        let (_, seconds) = self.members.iter().find(|(name, _)| name == RETRY_AFTER)?;
+        seconds.as_u64()
     }
 
     /// The body, to be sent as [`CONTENT_TYPE`].

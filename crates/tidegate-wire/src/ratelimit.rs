@@ -9,22 +9,26 @@ mod unit;
 mod request;
 mod statuses;
 mod metadata;
+#[cfg(feature = "rls")]
+mod refusal;
 #[cfg(test)]
 mod tests;
 
 use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderValue, StatusCode};
-use serde_json::{Value, json};
+use http::{HeaderMap, HeaderValue};
+use serde_json::Value;
 use tidegate_core::PlanError;
 use tidegate_engine::{Decision, Malformed, Outcome};
 use tidegate_store::Store;
 
+#[cfg(feature = "rls")]
+pub(crate) use refusal::refusal;
 pub(crate) use request::{Asked, AskedLimit, Request};
 pub(crate) use statuses::Status;
 pub(crate) use unit::Unit;
 
 use crate::door::{Door, Undecided};
-use crate::problem::{self, Problem};
+use crate::problem;
 use request::Turn;
 
 /// Tells whoever serves the request to do less: the rule that asks for it.
@@ -54,7 +58,8 @@ pub(crate) struct Response {
 pub(crate) enum Failure {
     /// It is no question.
     Malformed(String),
-    /// It is none because of what the client sent: a value without end, or a claim that contradicts what is known.
+    /// It is none because of what the client sent: a value or a cost without end, or a claim that contradicts what is
+    /// known.
     Sent(String),
     /// Nobody could decide, and the class of the rules refuses.
     Undecided,
@@ -65,25 +70,11 @@ impl From<Malformed> for Failure {
         let said = malformed.to_string();
         match malformed {
             Malformed::TooLong { .. }
+            | Malformed::Cost { .. }
             | Malformed::Contradiction { .. }
             | Malformed::Plan(PlanError::Key(_)) => Self::Sent(said),
             _ => Self::Malformed(said),
         }
-    }
-}
-
-/// A refusal of what the client sent. Envoy lets requests pass that it gets an error for, so an error would be a way around
-/// every limit.
-pub(crate) fn refusal(request: &Request, said: String) -> Response {
-    let over = Status { over: true, current: None, remaining: 0, reset_s: None };
-    let content_type = (CONTENT_TYPE, HeaderValue::from_static(problem::CONTENT_TYPE));
-    Response {
-        allowed: false,
-        statuses: vec![over; request.descriptors.len()],
-        to_client: HeaderMap::from_iter([content_type]),
-        to_upstream: Vec::new(),
-        body: Problem::of_request(StatusCode::BAD_REQUEST, said).to_json(),
-        metadata: json!({ "domain": request.domain, "reason": "malformed" }),
     }
 }
 
@@ -92,7 +83,7 @@ pub(crate) async fn answer<S: Store + 'static>(
     door: &Door<S>,
     request: &Request,
 ) -> Result<Response, Failure> {
-    request.validate()?;
+    request.validate().inspect_err(|_| door.note_malformed())?;
     let refunded = refund(door, request).await?;
     let decision = match &refunded {
         Some(decision) if request.all(Turn::Refund) => decision.clone(),

@@ -13,6 +13,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod folder;
+
 use std::future::Future;
 use std::path::Path;
 use std::pin::pin;
@@ -62,9 +64,9 @@ impl Governor {
         Self::from_sources(vec![Source::new("rules.yaml", text)])
     }
 
-    /// Rules from all `.yaml` and `.yml` files of a folder.
+    /// Rules from all `.yaml` and `.yml` files of a folder: at most 1000, of at most 4 MiB each.
     pub fn from_folder(path: impl AsRef<Path>) -> Result<Self, RulesError> {
-        Self::from_sources(read(path.as_ref())?)
+        Self::from_sources(folder::read(path.as_ref())?)
     }
 
     /// Rules from texts under their names.
@@ -99,7 +101,7 @@ impl Governor {
 
     /// Reads a folder again and puts its rules in force, if they can be used.
     pub fn reload(&self, path: impl AsRef<Path>) -> Result<(), RulesError> {
-        self.replace(read(path.as_ref())?)
+        self.replace(folder::read(path.as_ref())?)
     }
 
     /// May this request pass?
@@ -160,23 +162,6 @@ impl std::fmt::Debug for Governor {
 
 fn compiled_text(files: &[tidegate_rules::File]) -> String {
     files.iter().map(|file| file.diagnostics.render(&file.source)).collect()
-}
-
-fn read(path: &Path) -> Result<Vec<Source>, RulesError> {
-    let unreadable = |path: &Path| {
-        let path = path.display().to_string();
-        move |source| RulesError::Unreadable { path, source }
-    };
-    let mut sources = Vec::new();
-    for entry in std::fs::read_dir(path).map_err(unreadable(path))? {
-        let file = entry.map_err(unreadable(path))?.path();
-        let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let is_rules = file.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
-        if is_rules && !name.starts_with('.') && file.is_file() {
-            sources.push(Source::new(name, std::fs::read_to_string(&file).map_err(unreadable(&file))?));
-        }
-    }
-    Ok(sources)
 }
 
 /// The embedded store answers at once, so nothing is ever waited for.

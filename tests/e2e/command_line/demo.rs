@@ -2,6 +2,8 @@
 
 use super::run;
 use crate::folder::Folder;
+use crate::program::Program;
+use crate::tidegate::tidegate;
 
 #[tokio::test]
 async fn a_demo_ends_with_a_table_of_what_became_of_each_caller() {
@@ -15,4 +17,21 @@ async fn a_demo_ends_with_a_table_of_what_became_of_each_caller() {
     let total = lines.last().unwrap();
     assert!(!total.starts_with("0 checks") && total.ends_with(", 0 without an answer"), "{ended:?}");
     assert!(ended.said.contains("server: http://127.0.0.1:"), "{ended:?}");
+}
+
+#[tokio::test]
+async fn an_interrupted_demo_leaves_nothing_behind() {
+    let temporary = Folder::new();
+    let left = || std::fs::read_dir(temporary.path()).unwrap().count();
+    for signal in ["INT", "TERM"] {
+        let mut command = tidegate(&["demo", "--seconds", "600"]);
+        command.env("TMPDIR", temporary.path());
+        let demo = Program::start(command);
+        demo.line("where the server is", |line| line.contains("server: http://").then_some(())).await;
+        assert_eq!(left(), 1);
+        demo.signal(signal).await;
+        let (code, said) = demo.end().await;
+        assert_eq!(code, Some(0), "{said}");
+        assert_eq!(left(), 0, "{said}");
+    }
 }

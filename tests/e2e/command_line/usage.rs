@@ -5,7 +5,7 @@ use crate::folder::Folder;
 use crate::golden;
 
 #[tokio::test]
-async fn wrong_usage_is_told_from_wrong_rules() {
+async fn wrong_usage_is_told_from_wrong_rules_and_from_none() {
     let folder = Folder::of("domain: api\nrules: []\n");
     let commands = [
         "serv",
@@ -19,6 +19,10 @@ async fn wrong_usage_is_told_from_wrong_rules() {
         "explain path=/x",
         "explain api.yaml path",
         "explain api.yaml --at yesterday",
+        "explain --server 127.0.0.1:1 --at yesterday path=/x",
+        "explain api.yaml path=/x",
+        "validate",
+        "validate api.yaml --format json",
         "check path",
         "check =/x",
         "check --cost many",

@@ -15,9 +15,10 @@ async fn envoy_finds_our_server_healthy_until_it_begins_to_stop() {
     };
     healthy(1).await;
     envoy.ask("k1").await.expect(200);
-    let _keeps_it_from_ending = half(&tidegate).await;
+    let keeps_it_from_ending = half(&tidegate).await;
     tidegate.program.signal("TERM").await;
     healthy(0).await;
+    drop(keeps_it_from_ending);
     let (code, said) = tidegate.program.end().await;
     assert_eq!(code, Some(0), "{said}");
 }

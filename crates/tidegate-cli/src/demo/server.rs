@@ -1,6 +1,7 @@
 //! The server of the demo: this same program, on free ports, with rules of its own.
 
 use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
@@ -13,14 +14,23 @@ pub(super) struct Server {
     child: Child,
     pub(super) http: String,
     pub(super) admin: String,
-    folder: std::path::PathBuf,
+    _folder: Folder,
+}
+
+/// A folder that goes with its owner.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
 }
 
 /// Starts it and waits until it says where it listens.
 pub(super) fn start() -> Result<Server> {
-    let folder = std::env::temp_dir().join(format!("tidegate-demo-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).context("cannot make a folder for the rules")?;
-    std::fs::write(folder.join("demo.yaml"), RULES).context("cannot write the rules")?;
+    let folder = Folder(std::env::temp_dir().join(format!("tidegate-demo-{}", std::process::id())));
+    std::fs::create_dir_all(&folder.0).context("cannot make a folder for the rules")?;
+    std::fs::write(folder.0.join("demo.yaml"), RULES).context("cannot write the rules")?;
     let mut child = Command::new(std::env::current_exe().context("cannot find this program")?)
         .args([
             "serve",
@@ -34,7 +44,7 @@ pub(super) fn start() -> Result<Server> {
             "127.0.0.1:0",
             "--rules",
         ])
-        .arg(&folder)
+        .arg(&folder.0)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -53,7 +63,7 @@ pub(super) fn start() -> Result<Server> {
     }
     // What it says later is let go, so that it never waits for a reader.
     std::thread::spawn(move || lines.for_each(drop));
-    Ok(Server { child, http: http.unwrap_or_default(), admin: admin.unwrap_or_default(), folder })
+    Ok(Server { child, http: http.unwrap_or_default(), admin: admin.unwrap_or_default(), _folder: folder })
 }
 
 /// The door and the address of a line that says where one listens.
@@ -72,6 +82,5 @@ impl Drop for Server {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());
-        drop(std::fs::remove_dir_all(&self.folder));
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt::Write as _;
 
+use super::implies::implies;
 use super::{always, warning};
 use crate::condition::{Condition, Test};
 use crate::diagnostic::Diagnostic;
@@ -18,11 +19,21 @@ pub(super) struct Firsts<'d> {
     same: HashMap<(u16, String), &'d Rule>,
     /// The first two that let everything pass: one goes before the other.
     bypasses: Vec<&'d Rule>,
+    /// Those that decide by themselves, the first ones first.
+    alone: Vec<&'d Rule>,
 }
+
+/// The most rules that decide by themselves to which all others are held.
+const MOST_ALONE: usize = 64;
 
 impl<'d> Firsts<'d> {
     pub(super) fn of(domain: &'d Domain) -> Self {
-        let mut firsts = Self { everything: HashMap::new(), same: HashMap::new(), bypasses: Vec::new() };
+        let mut firsts = Self {
+            everything: HashMap::new(),
+            same: HashMap::new(),
+            bypasses: Vec::new(),
+            alone: Vec::new(),
+        };
         for rule in domain.rules.iter().filter(|rule| is_always_in_force(rule)) {
             if let Some(group) = rule.group.filter(|_| rule.by.is_empty()) {
                 if always(&rule.applies) {
@@ -33,7 +44,12 @@ impl<'d> Firsts<'d> {
             if rule.action == Action::Bypass && always(&rule.applies) {
                 firsts.bypasses.push(rule);
             }
+            if surely_decides(rule) {
+                firsts.alone.push(rule);
+            }
         }
+        firsts.alone.sort_by_key(|rule| rule.rank);
+        firsts.alone.truncate(MOST_ALONE);
         firsts.bypasses.sort_by_key(|rule| rule.rank);
         firsts.bypasses.truncate(2);
         firsts
@@ -53,6 +69,11 @@ impl<'d> Firsts<'d> {
             said.push(
                 warning(rule, "unreachable", message).help("give one of them another `match`, or remove one"),
             );
+        } else if let Some(first) = self.decides_before(rule) {
+            let what = if first.action == Action::Block { "blocks" } else { "lets pass" };
+            let message = format!("the rule is never reached: `{}` {what} all that it matches", first.name);
+            let help = format!("narrow the `match` of `{}`, or remove this rule", first.name);
+            said.push(warning(rule, "unreachable", message).help(help));
         }
     }
 
@@ -66,6 +87,21 @@ impl<'d> Firsts<'d> {
         grouped.or(bypass).map(|first| &*first.name)
     }
 
+    /// A rule that decides by itself whatever this one matches. One that counts what it does not match is not asked about,
+    /// nor is one that decides by itself in the shadow: that is reported all the same.
+    fn decides_before(&self, rule: &Rule) -> Option<&'d Rule> {
+        let is_seen = rule.decides_alone() && rule.mode == Mode::Shadow;
+        if rule.mode == Mode::Off || rule.counts.is_some() || is_seen {
+            return None;
+        }
+        let goes_first = |first: &&Rule| {
+            first.name != rule.name
+                && !(rule.decides_alone() && rule.rank < first.rank)
+                && implies(&rule.applies, &first.applies)
+        };
+        self.alone.iter().copied().find(goes_first)
+    }
+
     fn takes_the_same(&self, rule: &Rule) -> Option<&'d str> {
         let first = self.same.get(&(rule.group?.group, exactly(&rule.applies)))?;
         (first.rank < rule.rank).then_some(&*first.name)
@@ -74,6 +110,11 @@ impl<'d> Firsts<'d> {
 
 fn is_always_in_force(rule: &Rule) -> bool {
     rule.mode == Mode::Enforce && rule.schedule.is_none() && rule.expires_at.is_none()
+}
+
+/// Outside of groups nothing comes before it.
+fn surely_decides(rule: &Rule) -> bool {
+    rule.decides_alone() && rule.group.is_none() && rule.tree.is_none() && rule.by.is_empty()
 }
 
 fn keep_first<'d, K>(place: Entry<'_, K, &'d Rule>, rule: &'d Rule) {
@@ -98,7 +139,7 @@ fn exactly(condition: &Condition) -> String {
     }
 }
 
-fn asked(test: &Test) -> String {
+pub(super) fn asked(test: &Test) -> String {
     let mut text = format!("{test:?}");
     let mut add = |part: &str| write!(text, " {part:?}").expect("a string can always grow");
     match test {

@@ -64,6 +64,39 @@ fn no_secret_is_shown_in_what_is_wrong_with_a_file() {
 }
 
 #[test]
+fn no_secret_is_shown_where_an_anchor_names_it() {
+    let text = "domain: api
+rules:
+  - { name: a, match: { user: &one sk_1 }, limt: 5/s }
+  - { name: b, match: { api_key: *one }, limit: 5/s }
+  - { name: c, match: { all: [{ user: &two [sk_2, 17] }] }, limt: 5/s }
+  - { name: d, match: { token: *two, user: 17 }, limt: 5/s }
+";
+    let said = compiled(text).render();
+    assert_eq!(said.matches("error[unknown-key]").count(), 3, "{said}");
+    assert!(!said.contains("sk_") && !said.contains("17"), "{said}");
+    assert!(said.contains("user: &one **** }, limt"), "{said}");
+}
+
+#[test]
+fn no_secret_is_shown_of_what_is_not_yaml() {
+    for broken in [
+        "match: { api_key: sk_1, method: GET",
+        "match: { api_key: \"sk_1 }",
+        "? [sk_1]",
+        "api_key: *sk_1",
+        "api_key: sk_1\n- token: [sk-1:sk_2, sk_3",
+        "api_key: {derive: org, map: {sk_1: acme, sk_1: b, ? {}}}",
+    ] {
+        let said = compiled(&format!("domain: api # api_key\nrules:\n  {broken}\n")).render();
+        assert!(said.contains("error["), "{broken}: {said}");
+        assert!(!said.contains("sk_") && !said.contains("sk-"), "{broken}: {said}");
+    }
+    let said = compiled("domain: api\nrules:\n  - { match: { api_key: sk_1 }, limit: ]\n").render();
+    assert!(said.contains("3 |   - { match: { api_key: **** }, limit: ]"), "{said}");
+}
+
+#[test]
 fn what_is_hidden_keeps_its_place() {
     let text = "domain: api\nrules: [{ name: a, match: { api_key: 'sk_1' }, limt: 5/s }]\n";
     let said = compiled(text).render();

@@ -65,6 +65,7 @@ static LIMITS: Object = Object {
         key("connections"),
         key("streams"),
         key("body"),
+        key("bodies"),
         key("batch"),
         key("memory"),
         key("header_timeout"),

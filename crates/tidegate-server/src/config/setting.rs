@@ -94,12 +94,15 @@ settings! {
     "limits.connections" "TIDEGATE_LIMITS_CONNECTIONS" None, "10000",
         "Connections open at once, for each door; further ones are closed at once",
         |config, text| config.limits.connections = value::number(text, 1, 1_000_000)?;
-    "limits.streams" "TIDEGATE_LIMITS_STREAMS" None, "1000",
+    "limits.streams" "TIDEGATE_LIMITS_STREAMS" None, "256",
         "Requests under way at once on one HTTP/2 connection",
         |config, text| config.limits.streams = value::number(text, 1, 100_000)?;
     "limits.body" "TIDEGATE_LIMITS_BODY" None, "1MiB",
         "The largest body of a request",
         |config, text| config.limits.body_bytes = value::bytes(text, 1024, 64 * MEBIBYTE)?;
+    "limits.bodies" "TIDEGATE_LIMITS_BODIES" None, "64MiB",
+        "The most bytes of bodies that the HTTP door holds at once; a body without room is answered 503",
+        |config, text| config.limits.bodies_bytes = value::bytes(text, 1024, 1 << 40)?;
     "limits.batch" "TIDEGATE_LIMITS_BATCH" None, "100",
         "The most checks in one batch",
         |config, text| config.limits.batch = value::number(text, 1, 10_000)?;

@@ -1,7 +1,8 @@
 //! Which rules have a line of their own: the busiest. What the others count is added up.
 //!
 //! Who is busiest changes, and a count that steps back would look like a restart. So each rule remembers how much of its
-//! count went into the sum of the others: the sum never shrinks, no line ever does, and together they are exact.
+//! count went into the sum of the others, where the counts of rules that are gone are as well: the sum never shrinks, no
+//! line ever does, and together they are exact. A rule that comes back begins a new line.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -28,13 +29,10 @@ pub(crate) struct Line {
 
 /// Remembers what went where.
 #[derive(Debug, Default)]
-pub(crate) struct Busiest(Mutex<Past>);
+pub(crate) struct Busiest(Mutex<HashMap<Name, Seen>>);
 
-#[derive(Debug, Default)]
-struct Past {
-    rules: HashMap<(Box<str>, Box<str>), Seen>,
-    other: Row,
-}
+/// The domain and the rule.
+type Name = (Box<str>, Box<str>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
@@ -43,26 +41,21 @@ struct Seen {
 }
 
 impl Busiest {
-    /// Lines for the `most` busiest rules, by name, then one for all others if there are any.
-    pub(crate) fn lines(&self, mut all: Vec<Line>, most: usize) -> Vec<Line> {
+    /// Lines for the `most` busiest rules, by name, then one for all others and those that are gone if there are any.
+    pub(crate) fn lines(&self, mut all: Vec<Line>, gone: Row, most: usize) -> Vec<Line> {
         let total = |line: &Line| line.counts.iter().sum::<u64>();
         let sum = |line: &Line| *line.domain == *OTHER && *line.rule == *OTHER;
         let name = |line: &Line| (line.domain.clone(), line.rule.clone());
         all.sort_by_cached_key(|line| (sum(line), std::cmp::Reverse(total(line)), name(line)));
         let own = all.iter().take(most).filter(|line| !sum(line)).count();
 
-        let mut past = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Past { rules, other } = &mut *past;
+        let (mut rules, mut other) = (self.0.lock().unwrap_or_else(PoisonError::into_inner), gone);
         for (rank, line) in all.iter_mut().enumerate() {
             let seen = rules.entry(name(line)).or_default();
-            for (index, count) in line.counts.iter_mut().enumerate() {
-                if rank >= own {
-                    let grown = count.saturating_sub(seen.last[index]);
-                    seen.in_other[index] += grown;
-                    other[index] += grown;
-                }
-                seen.last[index] = *count;
-                *count = count.saturating_sub(seen.in_other[index]);
+            seen.note(line.counts, rank >= own);
+            for (index, part) in seen.in_other.iter().enumerate() {
+                line.counts[index] -= part;
+                other[index] += part;
             }
         }
         // Rules that are gone are forgotten: reloads must not make this grow for ever.
@@ -74,8 +67,24 @@ impl Busiest {
         all.truncate(own);
         all.sort_by_key(name);
         if others {
-            all.push(Line { domain: OTHER.into(), rule: OTHER.into(), counts: *other });
+            all.push(Line { domain: OTHER.into(), rule: OTHER.into(), counts: other });
         }
         all
+    }
+}
+
+impl Seen {
+    /// Takes note of counts; whether what they grew by goes to the others.
+    fn note(&mut self, counts: Row, to_other: bool) {
+        // It was gone and is back: what it had counted is among the gone.
+        if counts.iter().zip(&self.last).any(|(count, last)| count < last) {
+            *self = Self::default();
+        }
+        if to_other {
+            for (index, part) in self.in_other.iter_mut().enumerate() {
+                *part += counts[index] - self.last[index];
+            }
+        }
+        self.last = counts;
     }
 }

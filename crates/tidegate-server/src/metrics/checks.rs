@@ -1,8 +1,12 @@
 //! What is counted of checks, and of what they need: rules, the store, doors.
 
-use tidegate_engine::observe::{Came, DURATION_BUCKETS_NS};
+use std::sync::Arc;
 
-use super::busiest::Line;
+use tidegate_engine::observe::{Came, DURATION_BUCKETS_NS, Observed, RuleCounts};
+
+use tidegate_wire::door::Door;
+
+use super::busiest::{Line, Row};
 use super::text::seconds;
 use super::{Kind, MOST_RULES, Metrics, Text};
 
@@ -15,13 +19,8 @@ pub(super) fn write(text: &mut Text, metrics: &Metrics) {
 }
 
 fn decisions(text: &mut Text, metrics: &Metrics) {
-    let counted = metrics.engine.observed().rules().into_iter();
-    let all = counted.map(|(domain, rule, counts)| Line {
-        domain,
-        rule,
-        counts: Came::ALL.map(|came| counts.get(came)),
-    });
-    let lines = metrics.busiest.lines(all.collect(), MOST_RULES);
+    let (all, gone) = counted(metrics.engine.observed());
+    let lines = metrics.busiest.lines(all, gone, MOST_RULES);
     let help =
         "Decisions by domain, rule and what came of the rule; beyond the busiest rules they are added up.";
     text.family("ratelimit_decisions_total", Kind::Counter, help);
@@ -35,6 +34,26 @@ fn decisions(text: &mut Text, metrics: &Metrics) {
     for Line { domain, rule, counts } in &lines {
         text.value(&[("domain", domain), ("rule", rule)], counts[Came::Denied as usize]);
     }
+}
+
+/// The counts of the rules in force, and of all that are gone together, as they were at one moment: a rule that goes in
+/// between would be in both or in neither, and then they are read again.
+fn counted(observed: &Observed) -> (Vec<Line>, Row) {
+    let gone = || row(observed.gone());
+    let line = |(domain, rule, counts): (_, _, Arc<RuleCounts>)| Line { domain, rule, counts: row(&counts) };
+    let mut before = gone();
+    loop {
+        let lines = observed.rules().into_iter().map(line).collect();
+        let after = gone();
+        if after == before {
+            return (lines, after);
+        }
+        before = after;
+    }
+}
+
+fn row(counts: &RuleCounts) -> Row {
+    Came::ALL.map(|came| counts.get(came))
 }
 
 fn durations(text: &mut Text, metrics: &Metrics) {
@@ -55,8 +74,13 @@ fn troubles(text: &mut Text, metrics: &Metrics) {
     let (engine, observed) = (&metrics.engine, metrics.engine.observed());
     let in_doors: u64 =
         metrics.doors.iter().map(|door| door.counts.panics.load(super::process::RELAXED)).sum();
+    let at_doors: u64 = metrics.doors.iter().filter_map(|one| one.door.as_ref()).map(Door::malformed).sum();
     let counters = [
-        ("ratelimit_malformed_total", "Checks that could not be asked.", observed.malformed_checks()),
+        (
+            "ratelimit_malformed_total",
+            "Checks that could not be asked, and bodies that hold none.",
+            observed.malformed_checks() + at_doors,
+        ),
         ("ratelimit_undecided_total", "Checks that nobody could decide.", observed.undecided_checks()),
         (
             "ratelimit_unknown_domains_total",

@@ -28,6 +28,15 @@ fn ways(text: &mut Text, metrics: &Metrics) {
     for (name, door) in doors() {
         text.value(&[("door", name)], door.overloads());
     }
+    text.family("ratelimit_body_bytes", Kind::Gauge, "Bytes of bodies that are held.");
+    for (name, door) in doors() {
+        text.value(&[("door", name)], door.body_bytes());
+    }
+    let help = "Bodies that were refused because too many bytes of them were held.";
+    text.family("ratelimit_bodies_refused_total", Kind::Counter, help);
+    for (name, door) in doors() {
+        text.value(&[("door", name)], door.bodies_refused());
+    }
 }
 
 type Read = fn(&Measured) -> u64;

@@ -1,5 +1,7 @@
-use super::busiest::Line;
+use super::busiest::{Line, Row};
 use super::*;
+
+const NONE: Row = [0; 6];
 
 fn line(rule: &str, count: u64) -> Line {
     Line { domain: "api".into(), rule: rule.into(), counts: [count, 0, 0, 0, 0, 0] }
@@ -35,17 +37,23 @@ fn seconds_are_exact() {
 fn rules_beyond_the_busiest_are_added_up() {
     let busiest = Busiest::default();
     let all = vec![line("a", 5), line("b", 9), line("c", 1), line("d", 2)];
-    assert_eq!(shown(busiest.lines(all, 2)), named(&[("a", 5), ("b", 9), ("other", 3)]));
-    assert_eq!(shown(Busiest::default().lines(vec![line("a", 5)], 2)), named(&[("a", 5)]));
+    assert_eq!(shown(busiest.lines(all, NONE, 2)), named(&[("a", 5), ("b", 9), ("other", 3)]));
+    assert_eq!(shown(Busiest::default().lines(vec![line("a", 5)], NONE, 2)), named(&[("a", 5)]));
 }
 
 #[test]
 fn no_line_steps_back_when_another_rule_becomes_the_busiest() {
     let busiest = Busiest::default();
-    assert_eq!(shown(busiest.lines(vec![line("a", 5), line("b", 3)], 1)), named(&[("a", 5), ("other", 3)]));
-    assert_eq!(shown(busiest.lines(vec![line("a", 6), line("b", 10)], 1)), named(&[("b", 7), ("other", 4)]));
     assert_eq!(
-        shown(busiest.lines(vec![line("a", 20), line("b", 12)], 1)),
+        shown(busiest.lines(vec![line("a", 5), line("b", 3)], NONE, 1)),
+        named(&[("a", 5), ("other", 3)])
+    );
+    assert_eq!(
+        shown(busiest.lines(vec![line("a", 6), line("b", 10)], NONE, 1)),
+        named(&[("b", 7), ("other", 4)])
+    );
+    assert_eq!(
+        shown(busiest.lines(vec![line("a", 20), line("b", 12)], NONE, 1)),
         named(&[("a", 19), ("other", 6)])
     );
 }
@@ -53,15 +61,30 @@ fn no_line_steps_back_when_another_rule_becomes_the_busiest() {
 #[test]
 fn a_rule_that_is_called_like_the_sum_is_part_of_it() {
     let other = Line { domain: "other".into(), ..line("other", 100) };
-    let lines = Busiest::default().lines(vec![other, line("a", 1)], 200);
+    let lines = Busiest::default().lines(vec![other, line("a", 1)], NONE, 200);
     assert_eq!(shown(lines), named(&[("a", 1), ("other", 100)]));
 }
 
 #[test]
 fn lines_are_bounded_however_many_rules_there_are() {
     let all = (0..5_000).map(|index| line(&format!("rule-{index}"), index)).collect();
-    let lines = Busiest::default().lines(all, MOST_RULES);
+    let lines = Busiest::default().lines(all, NONE, MOST_RULES);
     assert_eq!(lines.len(), MOST_RULES + 1);
     let total: u64 = lines.iter().map(|line| line.counts[0]).sum();
     assert_eq!(total, (0..5_000).sum::<u64>());
+}
+
+#[test]
+fn what_rules_that_are_gone_counted_is_among_the_others_and_nothing_is_there_twice() {
+    let (busiest, gone) = (Busiest::default(), |count| [count, 0, 0, 0, 0, 0]);
+    let show = |all, count, most| shown(busiest.lines(all, gone(count), most));
+    assert_eq!(show(vec![line("a", 5), line("b", 3)], 0, 1), named(&[("a", 5), ("other", 3)]));
+    // `b` counted once more and went; of its 4, 3 were among the others before.
+    assert_eq!(show(vec![line("a", 6)], 4, 1), named(&[("a", 6), ("other", 4)]));
+    // `a` went, `b` is back and begins anew.
+    assert_eq!(show(vec![line("b", 1)], 10, 1), named(&[("b", 1), ("other", 10)]));
+    // `b` went and came back between two looks.
+    assert_eq!(show(vec![line("b", 0)], 11, 1), named(&[("b", 0), ("other", 11)]));
+    assert_eq!(show(vec![line("b", 7)], 11, 0), named(&[("other", 18)]));
+    assert_eq!(show(vec![line("b", 2)], 18, 1), named(&[("b", 2), ("other", 18)]));
 }

@@ -1,6 +1,5 @@
 //! Reads rules and puts them in force, one version after the other.
 
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,11 +11,15 @@ use tidegate_wire::door::Clock;
 use super::files::{self, Fingerprint, Reading};
 use super::reload::{FileReport, Outcome, Reloaded, Remark, Texts, reconcile};
 use super::status::{Attempt, Status};
+use super::unread::Unread;
 use crate::error::Error;
 use crate::stack::Stack;
 
 /// The most remarks of a reading that are logged; the rest is counted.
 const MOST_LOGGED: usize = 50;
+
+/// The most files that are named in one line.
+const MOST_NAMED: usize = 20;
 
 /// What loading needs.
 #[derive(Clone)]
@@ -70,14 +73,15 @@ impl Loader {
     }
 
     /// Puts in force what a reading gives; what came of it.
-    pub(crate) fn reload(&mut self, why: &'static str, reading: io::Result<Reading>) -> Outcome {
+    pub(crate) fn reload(&mut self, why: &'static str, reading: Result<Reading, Unread>) -> Outcome {
         match reading {
             // A file that breaks the compiler must not end the reading of all that come after it.
             Ok(reading) => match catch_unwind(AssertUnwindSafe(|| reconcile(&self.texts, &reading))) {
                 Ok(reloaded) => self.apply(why, reloaded),
-                Err(_) => self.broken(why),
+                Err(_) => self.broken(why, "compiling"),
             },
-            Err(error) => {
+            Err(Unread::Broke) => self.broken(why, "reading"),
+            Err(Unread::Failed(error)) => {
                 tracing::error!(why, %error, "rules unreadable");
                 self.note(why, Outcome::Failed, Some(format!("the rules cannot be read: {error}")), None);
                 Outcome::Failed
@@ -85,10 +89,10 @@ impl Loader {
         }
     }
 
-    fn broken(&mut self, why: &'static str) -> Outcome {
-        tracing::error!(why, "compiling the rules broke; the rules in force stay");
-        let error = "compiling the rules broke, which is a fault of Tidegate; the rules in force stay";
-        self.note(why, Outcome::Failed, Some(error.to_owned()), None);
+    fn broken(&mut self, why: &'static str, doing: &'static str) -> Outcome {
+        tracing::error!(why, doing, "the rules broke Tidegate; those in force stay");
+        let error = format!("{doing} the rules broke, which is a fault of Tidegate; the rules in force stay");
+        self.note(why, Outcome::Failed, Some(error), None);
         Outcome::Failed
     }
 
@@ -98,13 +102,16 @@ impl Loader {
         if let Some(snapshot) = snapshot {
             self.install(snapshot);
         }
+        let gone = gone(&self.texts, &texts);
         self.texts = texts;
         log(&files);
         let (files_count, version) = (files.len(), self.version);
         let rules = self.to.engine.snapshot().rules();
         let outcome_word = outcome.word();
         if rules == 0 && had_rules {
-            tracing::warn!(why, "no rules are left: everything passes");
+            tracing::warn!(why, gone, "no rules are left: everything passes");
+        } else if gone.is_some() {
+            tracing::warn!(why, gone, "rule files are gone, and their rules with them");
         }
         if outcome.is_success() {
             tracing::info!(why, outcome = outcome_word, version, files = files_count, rules, "rules");
@@ -141,6 +148,18 @@ fn render(reading: &Reading) -> String {
         Some(format!("error[unreadable]: {name} cannot be read: {error}\n"))
     });
     compile(readable.collect()).render() + &unreadable.collect::<String>()
+}
+
+/// The names of files that were in force and are no more.
+fn gone(before: &Texts, after: &Texts) -> Option<String> {
+    let names: Vec<&str> =
+        before.keys().filter(|name| !after.contains_key(*name)).map(String::as_str).collect();
+    let more = names.len().saturating_sub(MOST_NAMED);
+    let mut text = names.iter().take(MOST_NAMED).copied().collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        text = format!("{text} and {more} more");
+    }
+    (!names.is_empty()).then_some(text)
 }
 
 fn first_error(files: &[FileReport]) -> Option<String> {

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
@@ -12,6 +13,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 use super::files::{Fingerprint, Reading, fingerprint, read};
 use super::loader::Loader;
 use super::reload::Outcome;
+use super::unread::Unread;
 
 /// How often the files are looked at.
 const POLL: Duration = Duration::from_millis(500);
@@ -30,18 +32,22 @@ pub(crate) struct Trigger {
     pub(crate) answer: Option<oneshot::Sender<Outcome>>,
 }
 
+/// What reads the files.
+type Reader = Arc<dyn Fn(&Path) -> io::Result<Reading> + Send + Sync>;
+
 /// The task.
 pub(crate) struct Watch {
     loader: Loader,
     /// The files as they were when they were last read; `None` if they could not be.
     seen: Option<Fingerprint>,
     triggers: mpsc::Receiver<Trigger>,
+    reader: Reader,
 }
 
 impl Watch {
     /// Keeps up with the files of a loader.
     pub(crate) fn new(loader: Loader, triggers: mpsc::Receiver<Trigger>) -> Self {
-        Self { seen: loader.seen(), loader, triggers }
+        Self { seen: loader.seen(), loader, triggers, reader: Arc::new(read) }
     }
 
     /// Runs until nobody can trigger it any more.
@@ -80,39 +86,47 @@ impl Watch {
     }
 
     async fn load(&mut self, why: &'static str, path: PathBuf) -> Outcome {
-        let (seen, reading) = match settled(&path).await {
-            Ok((seen, reading)) => (Some(seen), Ok(reading)),
-            Err(error) => (None, Err(error)),
-        };
+        let (seen, reading) = settled(&path, &self.reader).await;
         self.seen = seen;
         // Compiling takes a while if there are many rules; checks go on.
         tokio::task::block_in_place(|| self.loader.reload(why, reading))
     }
 }
 
-/// The texts of files that were quiet before and while they were read.
-async fn settled(path: &Path) -> io::Result<(Fingerprint, Reading)> {
+/// The texts of files that were quiet before and while they were read, and as what they were seen. What the system does
+/// not let be read now may be readable soon, so it was not seen; what breaks the reading breaks it until it changes.
+async fn settled(path: &Path, reader: &Reader) -> (Option<Fingerprint>, Result<Reading, Unread>) {
     let mut round = 0;
     loop {
         round += 1;
-        let before = stamped(path).await?;
+        let before = match stamped(path).await {
+            Ok(before) => before,
+            Err(unread) => return (None, Err(unread)),
+        };
         sleep(QUIET).await;
-        let path = path.to_owned();
-        let (between, reading, after) =
-            blocking(move || Ok((fingerprint(&path)?, read(&path)?, fingerprint(&path)?))).await?;
-        if (before == between && between == after) || round == MOST_ROUNDS {
-            return Ok((between, reading));
+        let (path, reader) = (path.to_owned(), Arc::clone(reader));
+        let read = blocking(move || Ok((fingerprint(&path)?, reader(&path)?, fingerprint(&path)?))).await;
+        match read {
+            Ok((between, reading, after)) => {
+                if (before == between && between == after) || round == MOST_ROUNDS {
+                    return (Some(between), Ok(reading));
+                }
+            }
+            Err(Unread::Broke) => return (Some(before), Err(Unread::Broke)),
+            Err(failed) => return (None, Err(failed)),
         }
     }
 }
 
-async fn stamped(path: &Path) -> io::Result<Fingerprint> {
+async fn stamped(path: &Path) -> Result<Fingerprint, Unread> {
     let path = path.to_owned();
     blocking(move || fingerprint(&path)).await
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T, Unread> {
+    Ok(tokio::task::spawn_blocking(work).await.map_err(|_| Unread::Broke)??)
 }
 
 /// Tells of every change in a directory, or next to a file; `None` if the system cannot.
@@ -131,3 +145,6 @@ fn watcher(path: &Path, told: mpsc::Sender<()>) -> Option<RecommendedWatcher> {
     });
     watcher.inspect_err(|error| tracing::warn!(%error, "no notice of changes; polling only")).ok()
 }
+
+#[cfg(test)]
+mod tests;

@@ -87,6 +87,7 @@ impl Ways<'_> {
             undecided: self.config.undecided,
             most_in_flight: self.config.limits.in_flight,
             max_body_bytes: self.config.limits.body_bytes,
+            max_bodies_bytes: self.config.limits.bodies_bytes,
             max_batch: self.config.limits.batch,
         };
         Door::new(Arc::clone(&self.engine), self.clock.clone(), settings)

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::world::{CEILING, World, ask};
+use crate::world::{CEILING, World, ask, until};
 
 /// Everything that comes until the connection is closed.
 async fn rest(stream: &mut TcpStream) -> String {
@@ -67,4 +67,28 @@ async fn bodies_and_batches_are_bounded() {
     assert_eq!(ask(world.http(), "POST", "/v1/check", &large).await.status, 413);
     let batch = format!("[{}]", [r#"{"domain": "api"}"#; 3].join(","));
     assert_eq!(ask(world.http(), "POST", "/v1/check", &batch).await.status, 400);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_never_ends_keeps_others_out_only_as_long_as_it_is_there() {
+    let world = World::with(|config| {
+        (config.limits.body_bytes, config.limits.bodies_bytes) = (2000, 2000);
+    })
+    .await;
+    // A body that comes in two parts takes a little more room than it needs.
+    let held = |bytes: [&'static str; 2]| {
+        let lines = bytes.map(|bytes| format!("ratelimit_body_bytes{{door=\"http\"}} {bytes}\n"));
+        until(world.admin(), "/metrics", move |answer| lines.iter().any(|line| answer.body.contains(line)))
+    };
+    let mut endless = TcpStream::connect(world.http()).await.unwrap();
+    let head = "POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-length: 2000\r\n\r\n";
+    endless.write_all(format!("{head}{}", " ".repeat(1999)).as_bytes()).await.unwrap();
+    held(["1999", "2000"]).await;
+    let refused = world.check("k1").await;
+    assert_eq!(refused.status, 503, "{}", refused.body);
+    assert!(refused.head.contains("application/problem+json"), "{}", refused.head);
+    drop(endless);
+    let metrics = held(["0", "0"]).await.body;
+    assert!(metrics.contains("ratelimit_bodies_refused_total{door=\"http\"} 1\n"), "{metrics}");
+    assert_eq!(world.check("k1").await.status, 200);
 }

@@ -87,6 +87,9 @@ async fn metrics_count_what_happened_and_name_no_key() {
     for _ in 0..3 {
         world.check("a-secret-key").await;
     }
+    for body in ["{", r#"{"domain": 5}"#, r#"{"domain": ""}"#] {
+        ask(world.http(), "POST", "/v1/check", body).await;
+    }
     let metrics = ask(world.admin(), "GET", "/metrics", "").await;
     assert!(metrics.head.contains("text/plain; version=0.0.4"), "{}", metrics.head);
     for line in [
@@ -96,8 +99,9 @@ async fn metrics_count_what_happened_and_name_no_key() {
         "ratelimit_snapshot_version 1",
         r#"ratelimit_reloads_total{result="installed"} 1"#,
         "ratelimit_store_keys 1",
+        "ratelimit_malformed_total 3",
         r#"ratelimit_in_flight{door="http"} 0"#,
-        r#"ratelimit_connections_accepted_total{door="http"} 3"#,
+        r#"ratelimit_connections_accepted_total{door="http"} 6"#,
     ] {
         assert!(metrics.body.lines().any(|one| one == line), "{line} is not in:\n{}", metrics.body);
     }

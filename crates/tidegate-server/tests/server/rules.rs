@@ -83,3 +83,30 @@ async fn without_rules_everything_passes() {
     assert_eq!(answer.status, 200);
     assert!(answer.body.contains(r#""reason":"no-such-domain""#), "{}", answer.body);
 }
+
+/// The decisions of all rules together, and the line of those that have none of their own.
+async fn decisions(world: &World) -> (u64, u64) {
+    let metrics = ask(world.admin(), "GET", "/metrics", "").await.body;
+    let counts = metrics.lines().filter_map(|line| {
+        let (labels, count) = line.strip_prefix("ratelimit_decisions_total")?.rsplit_once(' ')?;
+        Some((labels.contains(r#"rule="other""#), count.parse::<u64>().unwrap()))
+    });
+    counts.fold((0, 0), |(all, other), (is_other, count)| {
+        (all + count, other + if is_other { count } else { 0 })
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_renamed_rule_counted_is_kept_among_the_others() {
+    let world = World::new().await;
+    for (round, name) in ["per-key", "renamed", "per-key", "again"].into_iter().enumerate() {
+        world.write("api.yaml", &RULES.replace("per-key", name));
+        assert_eq!(ask(world.admin(), "POST", "/admin/v1/reload", "").await.status, 200);
+        let checked = u64::try_from(round).unwrap() * 2;
+        assert_eq!(decisions(&world).await, (checked, checked));
+        world.check("k1").await;
+        // Nobody looks between the second check and the next name.
+        assert_eq!(decisions(&world).await, (checked + 1, checked));
+        world.check("k2").await;
+    }
+}

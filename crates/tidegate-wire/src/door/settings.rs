@@ -15,6 +15,8 @@ pub struct DoorSettings {
     pub pk_secret: Option<PartitionSecret>,
     /// The largest body or message.
     pub max_body_bytes: usize,
+    /// The most bytes of bodies that are held at once; it is never less than one of the largest.
+    pub max_bodies_bytes: usize,
     /// The most checks of one batch.
     pub max_batch: usize,
     /// What Envoy is answered if nobody could decide and the class of the rules refuses.
@@ -42,6 +44,7 @@ impl Default for DoorSettings {
             most_in_flight: 10_000,
             pk_secret: None,
             max_body_bytes: 1 << 20,
+            max_bodies_bytes: 64 << 20,
             max_batch: 100,
             undecided: Undecided::default(),
         }

@@ -9,7 +9,7 @@ use tidegate_store::Store;
 
 use super::body;
 use crate::door::{Door, decision_id};
-use crate::problem::Problem;
+use crate::problem::{CONTENT_TYPE, Problem};
 
 /// What a check is answered: by itself, or as one of a batch.
 pub(super) struct Answer {
@@ -89,7 +89,8 @@ impl Answer {
     pub(super) fn respond(self) -> Response {
         let mut response = match &self.said {
             Said::Decision(told) => json_response(StatusCode::OK, told),
-            Said::Problem(problem) => body::respond(problem),
+            // When to come back is among the headers.
+            Said::Problem(problem) => body::with_type(problem.status(), CONTENT_TYPE, problem.to_json()),
         };
         response.headers_mut().extend(self.headers);
         response

@@ -3,13 +3,16 @@
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
-use http::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::Value;
 use serde_json::error::Category;
+use tidegate_store::Store;
 
+use super::bytes::{self, Stopped};
 use super::fields::Wrong;
-use crate::problem::{self, Problem};
+use crate::door::{Door, Share};
+use crate::problem::{self, Kind, Problem};
 
 /// Whose content type is looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,8 +23,13 @@ pub(super) enum ContentType {
     Any,
 }
 
-/// The body as JSON.
-pub(super) async fn read(request: Request, content_type: ContentType, most: usize) -> Result<Value, Problem> {
+/// The body as JSON, and the share of the door's budget that it takes: to be kept as long as the JSON is.
+pub(super) async fn read<S: Store + 'static>(
+    door: &Door<S>,
+    request: Request,
+    content_type: ContentType,
+) -> Result<(Value, Share<'_>), Problem> {
+    let most = door.settings().max_body_bytes;
     if content_type == ContentType::Json && !is_json(request.headers()) {
         return Err(Problem::of_request(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -31,9 +39,14 @@ pub(super) async fn read(request: Request, content_type: ContentType, most: usiz
     if announced(request.headers()).is_some_and(|bytes| bytes > most) {
         return Err(too_large(most));
     }
-    let bytes =
-        axum::body::to_bytes(request.into_body(), most).await.map_err(|error| broken_off(&error, most))?;
-    serde_json::from_slice(&bytes).map_err(|error| not_json(&error))
+    let (bytes, share) =
+        bytes::collect(request.into_body(), most, door.bodies()).await.map_err(|stopped| match stopped {
+            Stopped::TooLarge => too_large(most),
+            Stopped::NoRoom => busy("too many bodies are being read at once; retry in 1 s"),
+            Stopped::BrokenOff => Problem::of_request(StatusCode::BAD_REQUEST, "the body broke off"),
+        })?;
+    let value = serde_json::from_slice(&bytes).map_err(|error| not_json(&error))?;
+    Ok((value, share))
 }
 
 /// The answer to all methods that a route does not have.
@@ -44,9 +57,26 @@ pub(super) async fn wrong_method() -> Response {
     response
 }
 
-/// A problem as an answer.
+/// A problem that has nothing to do with the request; a second later it may be gone.
+pub(super) fn busy(detail: &str) -> Problem {
+    Problem::new(Kind::ReducedCapacity, detail).retry_after_s(1)
+}
+
+/// A problem as an answer. If it says when to come back, a header does too.
 pub(super) fn respond(problem: &Problem) -> Response {
-    with_type(problem.status(), problem::CONTENT_TYPE, problem.to_json())
+    let mut response = with_type(problem.status(), problem::CONTENT_TYPE, problem.to_json());
+    if let Some(seconds) = problem.retry_after() {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+/// The answer to what could not be asked, and a count of it if that was the caller's doing.
+pub(super) fn refuse<S: Store + 'static>(door: &Door<S>, problem: &Problem) -> Response {
+    if problem.kind() == Kind::BadRequest {
+        door.note_malformed();
+    }
+    respond(problem)
 }
 
 /// A body of that type as an answer.
@@ -77,13 +107,6 @@ fn announced(headers: &HeaderMap) -> Option<usize> {
 
 fn too_large(most: usize) -> Problem {
     Problem::of_request(StatusCode::PAYLOAD_TOO_LARGE, format!("the body may have {most} bytes at most"))
-}
-
-/// The limit is the only error that the reader makes itself; all others come from the connection.
-fn broken_off(error: &axum::Error, most: usize) -> Problem {
-    let limited =
-        std::error::Error::source(error).is_some_and(|source| source.to_string().contains("length limit"));
-    if limited { too_large(most) } else { Problem::of_request(StatusCode::BAD_REQUEST, "the body broke off") }
 }
 
 /// Where it stops being JSON. The place is enough: the reader's own words may repeat what stands there.

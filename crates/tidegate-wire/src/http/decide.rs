@@ -30,16 +30,16 @@ struct Results {
 }
 
 pub(super) async fn check<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
-    one_or_many(&door, request, Ask::Check).await.unwrap_or_else(|problem| body::respond(&problem))
+    one_or_many(&door, request, Ask::Check).await.unwrap_or_else(|problem| body::refuse(&door, &problem))
 }
 
 pub(super) async fn peek<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
-    one_or_many(&door, request, Ask::Peek).await.unwrap_or_else(|problem| body::respond(&problem))
+    one_or_many(&door, request, Ask::Peek).await.unwrap_or_else(|problem| body::refuse(&door, &problem))
 }
 
 pub(super) async fn reserve<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
     let read = |value| Question::read_with_hold(value).map(|(question, hold)| (question, Ask::Reserve(hold)));
-    just_one(&door, request, read).await.unwrap_or_else(|problem| body::respond(&problem))
+    just_one(&door, request, read).await.unwrap_or_else(|problem| body::refuse(&door, &problem))
 }
 
 pub(super) async fn refund<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
@@ -48,7 +48,7 @@ pub(super) async fn refund<S: Store + 'static>(State(door): State<Door<S>>, requ
         let charged_at = charged_at_ms.map(|ms| Timestamp::from_micros(ms.saturating_mul(1000)));
         Ok((question, Ask::Refund(charged_at)))
     };
-    just_one(&door, request, read).await.unwrap_or_else(|problem| body::respond(&problem))
+    just_one(&door, request, read).await.unwrap_or_else(|problem| body::refuse(&door, &problem))
 }
 
 async fn just_one<S: Store + 'static>(
@@ -56,7 +56,7 @@ async fn just_one<S: Store + 'static>(
     request: Request,
     read: impl FnOnce(Value) -> std::result::Result<(Question, Ask), Wrong>,
 ) -> std::result::Result<Response, Problem> {
-    let value = body::read(request, ContentType::Json, door.settings().max_body_bytes).await?;
+    let (value, _share) = body::read(door, request, ContentType::Json).await?;
     let (question, ask) = read(value)?;
     Ok(decide(door, &question, ask).await.respond())
 }
@@ -67,7 +67,8 @@ async fn one_or_many<S: Store + 'static>(
     request: Request,
     ask: Ask,
 ) -> std::result::Result<Response, Problem> {
-    match body::read(request, ContentType::Json, door.settings().max_body_bytes).await? {
+    let (value, _share) = body::read(door, request, ContentType::Json).await?;
+    match value {
         Value::Array(checks) => many(door, checks, ask).await,
         Value::Object(map) if map.contains_key("checks") => {
             let mut fields = Fields::of("the batch", Value::Object(map))?;
@@ -94,7 +95,10 @@ async fn many<S: Store + 'static>(
     for value in checks {
         let answer = match Question::read(value) {
             Ok(question) => decide(door, &question, ask).await,
-            Err(wrong) => Answer::problem(wrong.into()),
+            Err(wrong) => {
+                door.note_malformed();
+                Answer::problem(wrong.into())
+            }
         };
         results.push(answer.into_result());
     }

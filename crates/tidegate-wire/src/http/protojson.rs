@@ -12,7 +12,7 @@ use super::answer::json_response;
 use super::body::{self, ContentType};
 use super::fields::{Fields, Wrong};
 use crate::door::Door;
-use crate::problem::{Kind, Problem};
+use crate::problem::Problem;
 use crate::ratelimit::{self, Asked, AskedLimit, Failure, Status, Unit};
 
 /// The names of units in protobuf's enums.
@@ -30,12 +30,15 @@ pub(super) async fn should_rate_limit<S: Store + 'static>(
     State(door): State<Door<S>>,
     request: Request,
 ) -> Response {
-    answer(&door, request).await.unwrap_or_else(|problem| body::respond(&problem))
+    answer(&door, request).await.unwrap_or_else(|problem| body::refuse(&door, &problem))
 }
 
 async fn answer<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<Response, Problem> {
-    let value = body::read(request, ContentType::Any, door.settings().max_body_bytes).await?;
-    let answer = ratelimit::answer(door, &decode(value)?).await.map_err(failed)?;
+    let (value, _share) = body::read(door, request, ContentType::Any).await?;
+    let answer = match ratelimit::answer(door, &decode(value)?).await {
+        Ok(answer) => answer,
+        Err(failure) => return Ok(body::respond(&failed(failure))),
+    };
     let status = if answer.allowed { StatusCode::OK } else { StatusCode::TOO_MANY_REQUESTS };
     let mut response = json_response(status, &encode(&answer));
     let told = answer.to_client.iter().filter(|(name, _)| *name != http::header::CONTENT_TYPE);
@@ -49,8 +52,7 @@ fn failed(failure: Failure) -> Problem {
             Problem::of_request(StatusCode::BAD_REQUEST, message)
         }
         Failure::Undecided => {
-            let detail = "it could not be decided whether the request may pass; retry in 1 s";
-            Problem::new(Kind::ReducedCapacity, detail).retry_after_s(1)
+            body::busy("it could not be decided whether the request may pass; retry in 1 s")
         }
     }
 }

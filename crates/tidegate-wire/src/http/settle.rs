@@ -3,7 +3,6 @@
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::StatusCode;
-use http::header::RETRY_AFTER;
 use serde_json::json;
 use tidegate_core::Ticket;
 use tidegate_engine::Settled;
@@ -14,26 +13,26 @@ use super::answer::{json_response, milliseconds};
 use super::body::{self, ContentType};
 use super::fields::{Fields, Wrong};
 use crate::door::Door;
-use crate::problem::{Kind, Problem};
+use crate::problem::Problem;
 
 pub(super) async fn commit<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
     match id_and_cost(&door, request).await {
         Ok((id, cost)) => respond(&door.commit(id, cost).await),
-        Err(problem) => body::respond(&problem),
+        Err(problem) => body::refuse(&door, &problem),
     }
 }
 
 pub(super) async fn cancel<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
     match id(&door, request).await {
         Ok(id) => respond(&door.cancel(id).await),
-        Err(problem) => body::respond(&problem),
+        Err(problem) => body::refuse(&door, &problem),
     }
 }
 
 pub(super) async fn release<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
     match id(&door, request).await {
         Ok(id) => respond(&door.release(id).await),
-        Err(problem) => body::respond(&problem),
+        Err(problem) => body::refuse(&door, &problem),
     }
 }
 
@@ -41,7 +40,7 @@ pub(super) async fn release<S: Store + 'static>(State(door): State<Door<S>>, req
 pub(super) async fn renew<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
     let id = match id(&door, request).await {
         Ok(id) => id,
-        Err(problem) => return body::respond(&problem),
+        Err(problem) => return body::refuse(&door, &problem),
     };
     match door.renew(id).await {
         Ok(Some(us)) => {
@@ -74,7 +73,7 @@ async fn id_and_cost<S: Store + 'static>(door: &Door<S>, request: Request) -> Re
 }
 
 async fn fields<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<Fields, Problem> {
-    let value = body::read(request, ContentType::Json, door.settings().max_body_bytes).await?;
+    let (value, _share) = body::read(door, request, ContentType::Json).await?;
     Ok(Fields::of("the body", value)?)
 }
 
@@ -94,11 +93,6 @@ pub(super) fn respond(settled: &Settled) -> Response {
             StatusCode::GONE,
             "there is nothing under that id: settled before, ended, or never there",
         )),
-        Settled::Failed(_) => {
-            let detail = "it could not be settled; retry in 1 s";
-            let mut response = body::respond(&Problem::new(Kind::ReducedCapacity, detail).retry_after_s(1));
-            response.headers_mut().insert(RETRY_AFTER, 1.into());
-            response
-        }
+        Settled::Failed(_) => body::respond(&body::busy("it could not be settled; retry in 1 s")),
     }
 }

@@ -1,5 +1,6 @@
 //! The routes, asked without a socket.
 
+mod budget;
 mod malformed;
 mod protojson;
 mod settling;

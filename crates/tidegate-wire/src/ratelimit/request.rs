@@ -57,7 +57,9 @@ impl Request {
         } else if self.descriptors.iter().any(unknown) {
             "the limit of a descriptor has no known unit; use SECOND, MINUTE, HOUR, DAY, MONTH or YEAR"
         } else {
-            return Ok(());
+            // Which domain is asked is configured and never sent by a client: a wrong one should be noticed.
+            let domain = Check::new(&self.domain).validate();
+            return domain.map_err(|malformed| Failure::Malformed(malformed.to_string()));
         };
         Err(Failure::Malformed(wrong.to_owned()))
     }

@@ -74,6 +74,10 @@ async fn a_question_that_is_none_is_an_invalid_argument() {
             unknown,
             "the limit of a descriptor has no known unit; use SECOND, MINUTE, HOUR, DAY, MONTH or YEAR",
         ),
+        (
+            RateLimitRequest { domain: "d".repeat(257), ..question(vec![descriptor("user", "a")]) },
+            "the domain has 257 bytes and the most is 256",
+        ),
         (question(vec![descriptor("user", "a"); 33]), "the check has 33 descriptors and the most is 32"),
     ] {
         let status = ask(&door, message).await.unwrap_err();
@@ -94,6 +98,22 @@ async fn what_a_client_sent_is_refused_and_not_an_error() {
         body.contains("a value has 24000 bytes and the most is 8192") && !body.contains("s3cret"),
         "{body}"
     );
+}
+
+#[tokio::test]
+async fn a_cost_beyond_the_bound_is_refused_too_since_a_route_may_take_it_from_the_request() {
+    let (door, _) = door(RULES);
+    let hits = Some(UInt64Value { value: u64::MAX });
+    for negative in [false, true] {
+        let dear =
+            RateLimitDescriptor { hits_addend: hits, is_negative_hits: negative, ..descriptor("user", "a") };
+        let response = ask(&door, question(vec![dear, descriptor("path", "/x")])).await.unwrap();
+        assert_eq!(response.overall_code, Overall::OverLimit as i32);
+        let body = String::from_utf8(response.raw_body).unwrap();
+        assert!(body.contains("is more than 1000000000000"), "{body}");
+    }
+    let left = ask(&door, question(vec![descriptor("user", "a")])).await.unwrap();
+    assert_eq!(left.statuses[0].limit_remaining, 1, "nothing was charged");
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ fn loading() -> Loading {
 
 fn again(loader: &mut Loader) -> Outcome {
     let reading = files::read(&loader.path.clone().unwrap());
-    loader.reload("test", reading)
+    loader.reload("test", reading.map_err(Unread::Failed))
 }
 
 #[test]
@@ -69,4 +69,15 @@ fn without_rules_or_with_an_empty_directory_there_is_a_first_version() {
         assert!(Loader::start(path, to.clone()).is_ok());
         assert_eq!(to.engine.snapshot().version(), 1);
     }
+}
+
+#[test]
+fn files_that_are_gone_are_named_and_not_without_end() {
+    let texts = |names: std::ops::Range<usize>| -> Texts {
+        names.map(|name| (format!("{name:02}.yaml"), String::new())).collect()
+    };
+    assert_eq!(gone(&texts(0..3), &texts(0..4)), None);
+    assert_eq!(gone(&texts(0..3), &texts(1..2)).unwrap(), "00.yaml, 02.yaml");
+    let many = gone(&texts(0..30), &texts(0..1)).unwrap();
+    assert!(many.ends_with(", 20.yaml and 9 more"), "{many}");
 }

@@ -123,6 +123,29 @@ async fn other_methods_types_and_sizes_have_statuses_of_their_own() {
     send(&door, announced).await.problem(413);
 }
 
+#[tokio::test]
+async fn whatever_cannot_be_asked_is_counted_once_by_the_door_or_by_the_engine() {
+    let (door, _) = door(RULES);
+    let no_domain = json!({ "domain": "" }).to_string();
+    for (path, body, by_door, by_engine) in [
+        ("/v1/check", "{", 1, 0),
+        ("/v1/check", r#"{"domain": 5}"#, 1, 0),
+        ("/v1/check", &no_domain, 0, 1),
+        ("/v1/check", r#"[{"domain": 5}, {"colour": 1}, {"domain": "api"}, {"domain": ""}]"#, 2, 1),
+        ("/v1/reserve", r#"{"domain": "api", "at_end": "never"}"#, 1, 0),
+        ("/v1/cancel", r#"{"id": 5}"#, 1, 0),
+        ("/v1/cancel", r#"{"id": "00000000000000000000000000000001"}"#, 0, 0),
+        ("/json", r#"{"colour": 1}"#, 1, 0),
+        ("/json", r#"{"domain": "api"}"#, 1, 0),
+        ("/json", r#"{"domain": "api", "descriptors": [{"hitsAddend": "99999999999999"}]}"#, 0, 1),
+    ] {
+        let counts = || (door.malformed(), door.engine().observed().malformed_checks());
+        let before = counts();
+        post(&door, path, body).await;
+        assert_eq!(counts(), (before.0 + by_door, before.1 + by_engine), "{path} {body}");
+    }
+}
+
 /// Any JSON, with the names and shapes that the routes know among it.
 fn any_json() -> impl Strategy<Value = Value> {
     let names = prop::sample::select(vec![

@@ -1,0 +1,23 @@
+//! What Envoy is told of a question that is none because of what the client sent.
+
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use serde_json::json;
+
+use super::{Request, Response, Status};
+use crate::problem::{self, Problem};
+
+/// A refusal of what the client sent. Envoy lets requests pass that it gets an error for, so an error would be a way around
+/// every limit.
+pub(crate) fn refusal(request: &Request, said: String) -> Response {
+    let over = Status { over: true, current: None, remaining: 0, reset_s: None };
+    let content_type = (CONTENT_TYPE, HeaderValue::from_static(problem::CONTENT_TYPE));
+    Response {
+        allowed: false,
+        statuses: vec![over; request.descriptors.len()],
+        to_client: HeaderMap::from_iter([content_type]),
+        to_upstream: Vec::new(),
+        body: Problem::of_request(StatusCode::BAD_REQUEST, said).to_json(),
+        metadata: json!({ "domain": request.domain, "reason": "malformed" }),
+    }
+}
