@@ -7,8 +7,6 @@
 mod random;
 mod rule;
 
-use std::sync::Arc;
-
 use crate::condition::{Condition, Facts, Test};
 use crate::name::{AttributeId, Names};
 use random::Random;
@@ -69,9 +67,9 @@ impl Request {
 }
 
 /// The first so many rules.
-pub fn rules(count: usize) -> Vec<Arc<Condition>> {
+pub fn rules(count: usize) -> Vec<Condition> {
     let (attributes, mut random) = (Attributes::new(), Random::new(SEED));
-    (0..count).map(|place| Arc::new(rule::at(place, &attributes, &mut random))).collect()
+    (0..count).map(|place| rule::at(place, &attributes, &mut random)).collect()
 }
 
 /// So many requests of the crowd: each matches at least one of the first ten rules, and many have rules of their own
@@ -99,30 +97,30 @@ fn matching(count: usize, origin: Origin) -> Vec<Request> {
 }
 
 /// So many rules without a pivot, each of which holds for nearly every request.
-pub fn negations(count: u64) -> Vec<Arc<Condition>> {
+pub fn negations(count: u64) -> Vec<Condition> {
     let org = Attributes::new().org;
     let not = |number| Condition::Not(Box::new(rule::is(org, &rule::org(number))));
-    (0..count).map(|number| Arc::new(not(number))).collect()
+    (0..count).map(not).collect()
 }
 
 /// So many rules without a pivot, none of which holds for any request of the corpus.
-pub fn vain_negations(count: u64) -> Vec<Arc<Condition>> {
+pub fn vain_negations(count: u64) -> Vec<Condition> {
     let path = Attributes::new().path;
     let not = || Condition::Not(Box::new(Condition::Is(path, Test::Prefix("/v1/".into()))));
-    (0..count).map(|_| Arc::new(not())).collect()
+    (0..count).map(|_| not()).collect()
 }
 
 /// So many rules that all hold for every request, and are found by their pivot.
-pub fn prefixes(count: u64) -> Vec<Arc<Condition>> {
+pub fn prefixes(count: u64) -> Vec<Condition> {
     let path = Attributes::new().path;
-    (0..count).map(|_| Arc::new(Condition::Is(path, Test::Prefix("/".into())))).collect()
+    (0..count).map(|_| Condition::Is(path, Test::Prefix("/".into()))).collect()
 }
 
 /// So many regular expressions without literal text to find them by.
-pub fn expressions(count: u64) -> Vec<Arc<Condition>> {
+pub fn expressions(count: u64) -> Vec<Condition> {
     let user = Attributes::new().user;
     let shape = |number: u64| format!("[a-z]+[^a-z][0-9]{{{}}}[0-4]{{{}}}.[a-f]?", number / 16, number % 16);
-    (0..count).map(|number| Arc::new(Condition::Is(user, rule::regex(&shape(number))))).collect()
+    (0..count).map(|number| Condition::Is(user, rule::regex(&shape(number)))).collect()
 }
 
 fn request(attributes: &Attributes, origin: Origin, random: &mut Random) -> Request {

@@ -21,7 +21,6 @@ mod phrases;
 mod expressions;
 
 use std::fmt;
-use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -32,7 +31,7 @@ use index::{Builder, Index};
 
 /// All rules' conditions, ready to be asked at once.
 pub struct Matcher {
-    conditions: Vec<Arc<Condition>>,
+    conditions: Vec<Condition>,
     index: Index,
     /// Rules without a pivot.
     always: Vec<Filed>,
@@ -45,7 +44,7 @@ impl Matcher {
     ///
     /// # Panics
     /// If there are more than 2^32 rules.
-    pub fn new(conditions: Vec<Arc<Condition>>) -> Self {
+    pub fn new(conditions: Vec<Condition>) -> Self {
         let popularity = Popularity::of(&conditions);
         let (mut index, mut always, mut unconditional) = (Builder::default(), Vec::new(), Vec::new());
         for (number, condition) in conditions.iter().enumerate() {

@@ -1,7 +1,5 @@
 //! One domain from all files that name it.
 
-use std::sync::Arc;
-
 use tidegate_core::network::Prefixes;
 
 use crate::conditions::Conditions;
@@ -113,7 +111,7 @@ fn finish(name: &str, builder: Builder<'_>, own: usize) -> Domain {
         rule.settle_in(name, &names, tenant);
         rule.plain = rule.plain();
     }
-    let matcher = Matcher::new(rules[..own].iter().map(rules::found_by).map(Arc::new).collect());
+    let matcher = Matcher::new(rules[..own].iter().map(rules::found_by).collect());
     let counts = |rule: &&Rule| {
         rule.mode == Mode::Enforce && !matches!(rule.action, Action::Bypass | Action::Unlimited)
     };

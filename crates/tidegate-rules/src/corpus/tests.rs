@@ -3,7 +3,7 @@ use smallvec::SmallVec;
 use super::*;
 use crate::matcher::Matcher;
 
-fn check(rules: &[Arc<Condition>], requests: &[Request]) -> Vec<usize> {
+fn check(rules: &[Condition], requests: &[Request]) -> Vec<usize> {
     let matcher = Matcher::new(rules.to_vec());
     let mut found = SmallVec::new();
     let count = |request: &Request| {

@@ -1,7 +1,6 @@
 //! Which pivots a rule is filed under: those on which it meets the fewest others.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use super::filed::Known;
 use super::pivot::{Key, Pivot, Step, offers};
@@ -19,7 +18,7 @@ pub(super) struct Choice {
 }
 
 impl Popularity {
-    pub(super) fn of(conditions: &[Arc<Condition>]) -> Self {
+    pub(super) fn of(conditions: &[Condition]) -> Self {
         let mut popularity = Self(HashMap::with_hasher(keyed()));
         for condition in conditions {
             popularity.count(condition);

@@ -2,7 +2,6 @@
 
 use std::ops::Deref;
 use std::slice;
-use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -54,7 +53,7 @@ impl Deref for List {
 
 /// Asks the rules that a request comes upon, and keeps those that hold.
 pub(super) struct Hits<'m, 'v> {
-    conditions: &'m [Arc<Condition>],
+    conditions: &'m [Condition],
     pub(super) facts: &'m Facts<'v>,
     found: &'m mut SmallVec<[u32; 16]>,
     #[cfg(test)]
@@ -63,7 +62,7 @@ pub(super) struct Hits<'m, 'v> {
 
 impl<'m, 'v> Hits<'m, 'v> {
     pub(super) fn new(
-        conditions: &'m [Arc<Condition>],
+        conditions: &'m [Condition],
         facts: &'m Facts<'v>,
         found: &'m mut SmallVec<[u32; 16]>,
     ) -> Self {
@@ -98,7 +97,7 @@ impl<'m, 'v> Hits<'m, 'v> {
     }
 
     fn holds(&self, filed: Filed) -> bool {
-        match (filed.known, &*self.conditions[filed.rule as usize]) {
+        match (filed.known, &self.conditions[filed.rule as usize]) {
             (Known::Part(part), Condition::All(parts)) => {
                 let others = parts.iter().enumerate().filter(|(place, _)| *place != usize::from(part));
                 others.map(|(_, other)| other).all(|other| other.holds(self.facts))

@@ -77,13 +77,22 @@ impl Index {
     /// Takes all lists that the facts lead to.
     pub(super) fn look_up(&self, hits: &mut Hits<'_, '_>) {
         let facts = hits.facts;
-        for (id, value) in facts.among(self.listed).chain(facts.others()) {
-            for lists in self.attributes.get(id.index()).into_iter().flatten() {
-                lists.look_up(id, value, hits);
-            }
+        for (id, value) in facts.among(self.listed) {
+            self.look_up_value(id, value, hits);
+        }
+        for (id, value) in facts.others() {
+            self.look_up_value(id, value, hits);
         }
         for (_, list) in self.absent.iter().filter(|(id, _)| facts.get(*id).is_none()) {
             hits.take(list);
+        }
+    }
+
+    #[inline]
+    fn look_up_value(&self, id: AttributeId, value: &str, hits: &mut Hits<'_, '_>) {
+        let Some(attribute) = self.attributes.get(id.index()) else { return };
+        for lists in attribute {
+            lists.look_up(id, value, hits);
         }
     }
 }

@@ -162,7 +162,7 @@ fn facts_of(values: &[(usize, &'static str)]) -> Facts<'static> {
 }
 
 fn matcher_of(recipes: &[Recipe]) -> Matcher {
-    Matcher::new(recipes.iter().map(|recipe| Arc::new(recipe.condition())).collect())
+    Matcher::new(recipes.iter().map(Recipe::condition).collect())
 }
 
 fn found(matcher: &Matcher, facts: &Facts<'_>) -> Vec<u32> {

@@ -6,11 +6,13 @@ use super::filed::{Filed, Hits};
 use super::pivot::{Path, Step};
 use crate::glob::split;
 use crate::name::{Keyed, keyed};
+use crate::short::Short;
 
 /// The tree. All literal branches are in one table, found by their node and their segment.
 pub(super) struct Trie {
     nodes: Vec<Node>,
     branches: HashTable<Branch>,
+    keys: (u64, u64),
     hasher: Keyed,
     /// The length of the longest literal segment: longer ones of a value are not looked up.
     longest: usize,
@@ -29,13 +31,22 @@ struct Node {
 
 struct Branch {
     from: u32,
-    segment: Box<str>,
     to: u32,
+    segment: Segment,
+}
+
+/// A segment as it is compared: a short one lies with its branch, one look into memory nearer.
+#[derive(PartialEq, Eq)]
+enum Segment {
+    Short(Short),
+    Long(Box<str>),
 }
 
 impl Default for Trie {
     fn default() -> Self {
-        Self { nodes: vec![Node::default()], branches: HashTable::new(), hasher: keyed(), longest: 0 }
+        let hasher = keyed();
+        let keys = (hasher.hash_one(0), hasher.hash_one(1));
+        Self { nodes: vec![Node::default()], branches: HashTable::new(), keys, hasher, longest: 0 }
     }
 }
 
@@ -80,9 +91,31 @@ impl Trie {
         if segment.len() > self.longest || !self.nodes[from as usize].has_literals {
             return None;
         }
-        let hash = self.hasher.hash_one((from, segment));
-        let found = self.branches.find(hash, |branch| branch.from == from && *branch.segment == *segment);
+        let found = match Short::new(segment) {
+            Some(short) => self.branches.find(self.hash_short(from, short), |branch| {
+                branch.from == from && matches!(branch.segment, Segment::Short(other) if other == short)
+            }),
+            None => self.branches.find(self.hash_long(from, segment), |branch| {
+                branch.from == from && matches!(&branch.segment, Segment::Long(other) if **other == *segment)
+            }),
+        };
         found.map(|branch| branch.to)
+    }
+
+    #[inline]
+    fn hash_short(&self, from: u32, short: Short) -> u64 {
+        short.hash((self.keys.0, self.keys.1.wrapping_add(u64::from(from))))
+    }
+
+    fn hash_long(&self, from: u32, segment: &str) -> u64 {
+        self.hasher.hash_one((from, segment))
+    }
+
+    fn hash(&self, branch: &Branch) -> u64 {
+        match &branch.segment {
+            Segment::Short(short) => self.hash_short(branch.from, *short),
+            Segment::Long(segment) => self.hash_long(branch.from, segment),
+        }
     }
 
     /// The node after a step, which grows now if it is not there.
@@ -108,9 +141,11 @@ impl Trie {
             Step::Literal(segment) => {
                 node.has_literals = true;
                 self.longest = self.longest.max(segment.len());
-                let hash = |branch: &Branch| self.hasher.hash_one((branch.from, &*branch.segment));
-                let branch = Branch { from, segment: segment.clone(), to };
-                self.branches.insert_unique(hash(&branch), branch, hash);
+                let kept = Short::new(segment).map_or_else(|| Segment::Long(segment.clone()), Segment::Short);
+                let branch = Branch { from, to, segment: kept };
+                let mut branches = std::mem::take(&mut self.branches);
+                branches.insert_unique(self.hash(&branch), branch, |branch| self.hash(branch));
+                self.branches = branches;
             }
         }
     }
