@@ -66,6 +66,9 @@ pub struct Idempotency {
     pub key: crate::key::KeyBuf,
     /// How long the admission is remembered.
     pub keep_us: u64,
+    /// A hash of what was asked. A second delivery is the same check if this or its charges are: limits may have been
+    /// reloaded in between, and what no limit asks about may differ. `None` if only the charges are compared.
+    pub asked: Option<u64>,
 }
 
 /// A plan that cannot be made.

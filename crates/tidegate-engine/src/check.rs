@@ -1,6 +1,9 @@
 //! One question: may this request pass?
 
+use std::hash::{Hash as _, Hasher as _};
 use std::time::Duration;
+
+use siphasher::sip::SipHasher24;
 
 /// The most attributes of a check.
 pub const MAX_ATTRIBUTES: usize = 128;
@@ -124,6 +127,22 @@ impl<'a> Check<'a> {
             affordable(descriptor.cost.unwrap_or(0))?;
             pairs(descriptor.entries)
         })
+    }
+}
+
+impl Check<'_> {
+    /// A hash of everything that is asked.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let mut hasher = SipHasher24::new();
+        self.domain.hash(&mut hasher);
+        self.attributes.hash(&mut hasher);
+        for Descriptor { entries, limit, cost } in self.descriptors {
+            entries.hash(&mut hasher);
+            limit.map(|limit| (limit.amount, limit.per)).hash(&mut hasher);
+            cost.hash(&mut hasher);
+        }
+        self.cost.hash(&mut hasher);
+        hasher.finish()
     }
 }
 

@@ -257,7 +257,11 @@ impl<'a, 'v> Writer<'a, 'v> {
         let key =
             Key { home: &home, own: &[b"idempotency", name.as_bytes()] }.encode().map_err(PlanError::from)?;
         let keep_us = u64::try_from(KEEP.as_micros()).unwrap_or(u64::MAX);
-        self.resolved.plan.set_idempotency(Idempotency { key, keep_us });
+        self.resolved.plan.set_idempotency(Idempotency {
+            key,
+            keep_us,
+            asked: Some(self.check.fingerprint()),
+        });
         Ok(())
     }
 }
@@ -319,3 +323,6 @@ pub(crate) fn decides(rule: &Rule) -> bool {
         && matches!(rule.action, Action::Reject | Action::Delay)
         && !rule.tree.as_ref().is_some_and(|tree| tree.quota)
 }
+
+#[cfg(test)]
+mod tests;

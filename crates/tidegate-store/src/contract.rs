@@ -117,6 +117,14 @@ impl Answer {
         self
     }
 
+    /// The same answer given again to a plan with other charges: its verdicts are not about them.
+    #[must_use]
+    pub fn replay_without_verdicts(mut self) -> Self {
+        self.verdicts.clear();
+        self.paid = 0;
+        self.replay()
+    }
+
     /// Whether the first group passed: the one that decides.
     pub fn allowed(&self) -> bool {
         self.allowed

@@ -67,6 +67,8 @@ struct Shard {
 /// An admission remembered under an idempotency key.
 struct Admission {
     fingerprint: u64,
+    /// What was asked.
+    asked: Option<u64>,
     until: Timestamp,
     answer: Answer,
 }

@@ -108,3 +108,14 @@ fn the_same_check_delivered_twice_is_charged_once() {
     assert_eq!((first.id, remaining(&first)), (again.id, remaining(&again)));
     assert_eq!(way.ask(&check(b, "one")).unwrap_err(), Malformed::IdempotencyConflict);
 }
+
+#[test]
+fn a_delivery_after_a_reload_is_still_the_same_check() {
+    let way = Way::new("rules: [{ name: per-user, by: [user], limit: 1/min }]");
+    let check = Check { attributes: &[("user", "a")], idempotency_key: Some("one"), ..Check::new("api") };
+    let first = way.ask(&check).unwrap();
+    way.install("rules: [{ name: renamed, by: [user], limit: 1/min }, { name: further, limit: 1/min }]");
+    let again = way.ask(&check).unwrap();
+    assert!(again.replayed && again.allowed() && again.id == first.id && again.limits().len() == 0);
+    assert_eq!(way.passing(&[("user", "a")]), 1, "the second delivery was charged");
+}

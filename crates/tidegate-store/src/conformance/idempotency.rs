@@ -11,6 +11,7 @@ pub(super) fn cases<S: Store>() -> Vec<Case<S>> {
         ("a refusal is not remembered", a_refusal_is_not_remembered),
         ("an admission is forgotten after its time", an_admission_is_forgotten_after_its_time),
         ("another check under the same name is an error", another_check_under_the_same_name_is_an_error),
+        ("the same question after a reload is the same check", the_same_question_is_the_same_check),
         ("names are kept apart by their home", names_are_kept_apart_by_their_home),
         ("a repeated reservation is the first one", a_repeated_reservation_is_the_first_one),
     ]
@@ -18,7 +19,13 @@ pub(super) fn cases<S: Store>() -> Vec<Case<S>> {
 
 pub(super) fn named(mut plan: Plan, home: &str, name: &str) -> Plan {
     let key = Key { home: &[home.as_bytes()], own: &[name.as_bytes()] }.encode().expect("a short name");
-    plan.set_idempotency(Idempotency { key, keep_us: 10 * SECOND_US });
+    plan.set_idempotency(Idempotency { key, keep_us: 10 * SECOND_US, asked: None });
+    plan
+}
+
+fn asking(mut plan: Plan, asked: u64) -> Plan {
+    let idempotency = plan.idempotency().cloned().expect("it has a name");
+    plan.set_idempotency(Idempotency { asked: Some(asked), ..idempotency });
     plan
 }
 
@@ -64,6 +71,19 @@ fn another_check_under_the_same_name_is_an_error<S: Store>(store: &S) {
     let reloaded = named(single("idem", log(50), 2), "acme", "req-1");
     assert!(decide(store, &reloaded, START).replayed, "other numbers of the same limit are the same check");
     assert_eq!(remaining(store, &single("idem", log(5), 1), START), 3);
+}
+
+fn the_same_question_is_the_same_check<S: Store>(store: &S) {
+    let plan = |key: &str, asked| asking(named(single(key, log(5), 2), "acme", "req-1"), asked);
+    assert!(!decide(store, &plan("before", 1), START).replayed);
+    let again = decide(store, &plan("after", 1), START);
+    assert!(again.replayed && again.allowed());
+    assert!(again.verdicts.is_empty(), "verdicts on charges that this plan does not have");
+    assert_eq!(remaining(store, &single("after", log(5), 1), START), 5, "it was charged twice");
+    let differing = decide(store, &plan("before", 2), START);
+    assert!(differing.replayed && differing.verdicts.len() == 1, "what no limit asks about may differ");
+    let answer = wait(store.decide(&plan("after", 2), START));
+    assert_eq!(answer, Err(StoreError::IdempotencyConflict));
 }
 
 fn names_are_kept_apart_by_their_home<S: Store>(store: &S) {

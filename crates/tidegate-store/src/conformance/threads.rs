@@ -152,7 +152,7 @@ fn one_delivery_of_many_is_charged<S: Store>(store: &S) {
         let deliver = |n: u64| {
             let mut plan = single("idem", limit, 1);
             let key = Key { home: &[b"acme"], own: &[&n.to_be_bytes()] }.encode().expect("a short name");
-            plan.set_idempotency(Idempotency { key, keep_us: 1_000_000 });
+            plan.set_idempotency(Idempotency { key, keep_us: 1_000_000, asked: None });
             let answer = decide(store, &plan, START);
             assert!(answer.allowed());
             u64::from(!answer.replayed)

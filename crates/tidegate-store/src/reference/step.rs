@@ -102,12 +102,14 @@ impl<'a> Step<'a> {
         let admissions = &self.shards[self.position(hash)].1.admissions;
         let known =
             admissions.find(hash, idempotency.key.as_ref().bytes()).and_then(|place| admissions.get(place));
-        match known {
-            Some(known) if known.until > now && known.fingerprint != self.fingerprint() => {
-                Err(StoreError::IdempotencyConflict)
-            }
-            Some(known) if known.until > now => Ok(Some(known.answer.clone().replay())),
-            _ => Ok(None),
+        let Some(known) = known.filter(|known| known.until > now) else { return Ok(None) };
+        let answer = known.answer.clone();
+        if known.fingerprint == self.fingerprint() {
+            Ok(Some(answer.replay()))
+        } else if known.asked.is_some() && known.asked == idempotency.asked {
+            Ok(Some(answer.replay_without_verdicts()))
+        } else {
+            Err(StoreError::IdempotencyConflict)
         }
     }
 
@@ -116,7 +118,8 @@ impl<'a> Step<'a> {
         let (Some(idempotency), Some(hash)) = (self.plan.idempotency(), self.name) else { return };
         if answer.allowed() {
             let until = now.plus_us(idempotency.keep_us);
-            let admission = Admission { fingerprint: self.fingerprint(), until, answer: answer.clone() };
+            let (fingerprint, asked) = (self.fingerprint(), idempotency.asked);
+            let admission = Admission { fingerprint, asked, until, answer: answer.clone() };
             let shard = self.position(hash);
             self.shards[shard].1.admissions.insert(hash, idempotency.key.as_ref().bytes(), admission);
         }

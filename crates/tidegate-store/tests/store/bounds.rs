@@ -76,7 +76,7 @@ fn names_and_reservations_are_bounded_too() {
     for n in 0..20_000_u64 {
         let mut plan = plan(1, limit, 1);
         let key = Key { home: &[b"acme"], own: &[&n.to_be_bytes()] }.encode().unwrap();
-        plan.set_idempotency(Idempotency { key, keep_us: 60_000_000 });
+        plan.set_idempotency(Idempotency { key, keep_us: 60_000_000, asked: None });
         plan.set_ticket(Ticket(u128::from(n)));
         match store.reserve_now(&plan, hold, NOW) {
             Ok(_) => held += 1,
@@ -192,7 +192,7 @@ fn reservations_and_names_cost_what_is_counted() {
                 let mut plan = plan(1, limit, 1);
                 let long = vec![b'x'; name_bytes];
                 let key = Key { home: &[&n.to_be_bytes()], own: &[&long] }.encode().unwrap();
-                plan.set_idempotency(Idempotency { key, keep_us: 60_000_000 });
+                plan.set_idempotency(Idempotency { key, keep_us: 60_000_000, asked: None });
                 plan.set_ticket(Ticket(u128::from(n)));
                 store.reserve_now(&plan, Hold { term_us: 60_000_000, at_end: AtEnd::Keep }, NOW).unwrap();
             }

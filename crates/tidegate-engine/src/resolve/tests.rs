@@ -1,0 +1,56 @@
+use proptest::prelude::*;
+use tidegate_rules::{Snapshot, Source as File, compile};
+
+use super::*;
+use crate::matching;
+
+const RULES: &str = "
+tenant: org
+rules:
+  - { name: everyone, limit: 10/s }
+  - { name: per-user, by: [user], limits: [100/s, 5000/h, 7 concurrent], cost: 3 }
+  - { name: pairs, match: { method: GET }, by: [user, method], limit: 10/s burst 20 }
+  - { name: many, by: [user, method, path, country], limit: 10/min }
+  - { name: apart, by: [path], scope: global, limits: [{ amount: 20, per: 1m, algorithm: sliding_log }] }
+";
+
+fn snapshot(tenant: bool) -> Snapshot {
+    let text = if tenant { RULES.to_owned() } else { RULES.replace("tenant: org", "") };
+    let compiled = compile(vec![File::new("rules.yaml", format!("domain: api\n{text}"))]);
+    let said = compiled.render();
+    compiled.snapshot.unwrap_or_else(|| panic!("{said}"))
+}
+
+/// What a check is charged, each charge with its key.
+fn charged(check: &Check<'_>, domain: &Domain, plainly: bool) -> Vec<String> {
+    let matches = matching::find(check, domain).unwrap();
+    let mut chosen = SmallVec::new();
+    chosen::choose(check, domain, &matches, Timestamp::ZERO, &mut chosen);
+    assert!(chosen.iter().all(|one| one.plain), "a rule of these is not plain");
+    let mut resolved = Resolved::default();
+    let mut writer =
+        Writer { check, domain, matches: &matches, now: Timestamp::ZERO, resolved: &mut resolved };
+    for one in &chosen {
+        if plainly { writer.charge_plain(one) } else { writer.charge(one) }.unwrap();
+    }
+    let parts = resolved.parts.iter().map(|part| format!("{part:?}"));
+    let charges = resolved.plan.charges().map(|charge| format!("{charge:?} {:?}", charge.key.bytes()));
+    parts.chain(charges).collect()
+}
+
+proptest! {
+    #[test]
+    fn plain_rules_are_charged_as_others_are(
+        values in prop::collection::vec(prop::option::of("[a-z/]{0,3}|[a-z]{120,140}|[a-z]{500,600}"), 5),
+        tenant: bool,
+        cost in 0..5_u64,
+    ) {
+        let snapshot = snapshot(tenant);
+        let names = ["org", "user", "method", "path", "country"];
+        let there = names.iter().zip(&values).filter_map(|(name, value)| Some((*name, value.as_deref()?)));
+        let attributes: Vec<(&str, &str)> = there.collect();
+        let check = Check { attributes: &attributes, cost, ..Check::new("api") };
+        let domain = snapshot.domain("api").unwrap();
+        prop_assert_eq!(charged(&check, domain, true), charged(&check, domain, false));
+    }
+}
