@@ -29,6 +29,7 @@ pub mod charge;
 pub mod verdict;
 pub mod algorithm;
 pub mod state;
+pub mod packed;
 #[cfg(test)]
 mod properties;
 
@@ -38,6 +39,7 @@ pub use algorithm::fixed_window::{Bounds, Window};
 pub use charge::{Charge, Idempotency, MAX_CHARGES, Pay, Plan, PlanError};
 pub use key::{EncodedParts, Key, KeyBuf, KeyRef, MAX_KEY_BYTES, MAX_PART_BYTES, PreparedKey};
 pub use limit::{Algorithm, Limit, LimitError, MAX_AMOUNT, MAX_WINDOW, Outside};
+pub use packed::{PACKED_BITS, Packing};
 pub use rate::Rate;
 pub use state::State;
 pub use time::{STANDSTILL_US, Timestamp};

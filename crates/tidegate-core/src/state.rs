@@ -15,10 +15,10 @@ use crate::verdict::{Outcome, Standing, Verdict};
 /// A state belongs to one algorithm and window: see [`Limit::identity`], which belongs into the key that it is kept under.
 /// Other *numbers* of the same limit read it as it is, so a raised limit unblocks at once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct State(Form);
+pub struct State(pub(crate) Form);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-enum Form {
+pub(crate) enum Form {
     #[default]
     Empty,
     Meter(MeterState),

@@ -55,6 +55,14 @@ pub(crate) struct WindowState {
 }
 
 impl WindowState {
+    pub(crate) const fn new(used: u64, start_us: u64, end_us: u64) -> Self {
+        Self { used, start_us, end_us }
+    }
+
+    pub(crate) const fn used(&self) -> u64 {
+        self.used
+    }
+
     /// When nothing of it counts any more.
     pub(crate) const fn empty_at_us(&self) -> u64 {
         self.end_us

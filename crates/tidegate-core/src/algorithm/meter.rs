@@ -27,6 +27,14 @@ pub(crate) struct MeterState {
 }
 
 impl MeterState {
+    pub(crate) const fn used(&self) -> u64 {
+        self.used
+    }
+
+    pub(crate) const fn since(&self) -> Mark {
+        self.since
+    }
+
     /// When nothing of it counts any more.
     pub(crate) const fn empty_at_us(&self) -> u64 {
         self.empty_at_us
@@ -55,6 +63,10 @@ impl Meter {
 
     pub(crate) const fn capacity(&self) -> u64 {
         self.capacity
+    }
+
+    pub(crate) const fn rate(&self) -> Rate {
+        self.rate
     }
 
     pub(crate) fn drain_us(&self) -> u64 {
@@ -96,7 +108,8 @@ impl Meter {
         Standing { used: level.used, reset_at_us }
     }
 
-    fn stored(&self, used: u64, since: Mark) -> MeterState {
+    /// So many units at that mark.
+    pub(crate) fn stored(&self, used: u64, since: Mark) -> MeterState {
         MeterState { used, since, empty_at_us: self.rate.mark_after(since, used).ceil_us() }
     }
 

@@ -33,6 +33,10 @@ pub(crate) struct PartsState {
 }
 
 impl PartsState {
+    pub(crate) fn counts(&self) -> &[u64] {
+        &self.counts
+    }
+
     pub(crate) const fn empty_at_us(&self) -> u64 {
         self.empty_at_us
     }
@@ -85,6 +89,13 @@ impl SlidingWindow {
 
     pub(crate) const fn amount(&self) -> u64 {
         self.amount
+    }
+
+    /// The counts of a window of one part that began then, and of the one before.
+    pub(crate) fn buckets(&self, start_us: u64, counts: [u64; 2]) -> PartsState {
+        let mut state = PartsState { start_us, empty_at_us: 0, counts: counts.into() };
+        self.restamp(&mut state);
+        state
     }
 
     pub(crate) const fn parts(&self) -> u8 {

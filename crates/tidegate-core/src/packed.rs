@@ -1,0 +1,176 @@
+//! States of common limits in 52 bits, for stores that keep a great many of them.
+//!
+//! Packing is exact or refused: what cannot be unpacked as it was is not packed. Times are kept modulo a horizon, so that a
+//! packed state must be looked at before that has passed: a store sweeps what has emptied at least every
+//! [`Packing::SWEEP_US`], and takes what it has not swept for longer than a state's [life](Packing::life_us) as empty.
+
+use crate::algorithm::fixed_window::WindowState;
+use crate::limit::{Kind, Limit};
+use crate::rate::Mark;
+use crate::state::{Form, State};
+use crate::time::Timestamp;
+
+/// Bits of a packed state.
+pub const PACKED_BITS: u32 = 52;
+
+/// Bits of an instant in microseconds: 76 hours.
+const TIME_BITS: u32 = 38;
+/// How far ahead of the clock an instant can be read: 19 hours. What is further ahead is taken for long past.
+const AHEAD_US: u64 = 1 << (TIME_BITS - 2);
+/// Bits of the number of a window.
+const INDEX_BITS: u32 = 20;
+const AHEAD_INDEX: u64 = 1 << (INDEX_BITS - 2);
+/// Bits beside an instant.
+const SMALL_BITS: u32 = PACKED_BITS - TIME_BITS;
+/// Bits beside the number of a window.
+const COUNT_BITS: u32 = PACKED_BITS - INDEX_BITS;
+/// Windows shorter than this would come round too soon.
+const MIN_WINDOW_US: u64 = 250_000;
+/// The longest life of a state that is kept with an instant: a day.
+const MAX_TIMED_US: u64 = 86_400_000_000;
+
+/// How the states of a limit are packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packing {
+    form: PackedForm,
+    life_us: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PackedForm {
+    /// An instant, and units with parts of a microsecond below them.
+    Meter { part_bits: u32 },
+    /// The number of a window and its count.
+    Aligned { length_us: u64 },
+    /// An instant and a count.
+    FirstHit { length_us: u64 },
+    /// The number of a window, its count and that of the one before.
+    Buckets { length_us: u64 },
+}
+
+impl Packing {
+    /// Packed states are swept at least this often: every hour.
+    pub const SWEEP_US: u64 = 3_600_000_000;
+
+    /// How the states of a limit are packed; `None` if they do not fit.
+    pub fn of(limit: &Limit) -> Option<Self> {
+        // Debts of refused requests go up to twice the capacity.
+        let fits = |bits: u32| limit.capacity().checked_mul(2).is_some_and(|most| most < 1 << bits);
+        match &limit.kind {
+            Kind::Meter(meter) => {
+                let part_bits = u64::BITS - (meter.rate().units() - 1).leading_zeros();
+                let (form, life_us) = (PackedForm::Meter { part_bits }, meter.drain_us().saturating_mul(2));
+                let bits = SMALL_BITS.checked_sub(part_bits)?;
+                (fits(bits) && life_us <= MAX_TIMED_US).then_some(Self { form, life_us })
+            }
+            Kind::FixedWindow(window) => {
+                let (kind, length_us) = window.identity();
+                let (form, bits, most_us) = match kind {
+                    0 => (PackedForm::Aligned { length_us }, COUNT_BITS, u64::MAX),
+                    1 => (PackedForm::FirstHit { length_us }, SMALL_BITS, MAX_TIMED_US),
+                    _ => return None,
+                };
+                let long_enough = kind == 1 || length_us >= MIN_WINDOW_US;
+                let is_packed = fits(bits) && long_enough && length_us <= most_us;
+                is_packed.then_some(Self { form, life_us: length_us })
+            }
+            Kind::SlidingWindow(window) if window.parts() == 1 => {
+                let length_us = window.window_us();
+                let is_packed = fits(COUNT_BITS / 2) && length_us >= MIN_WINDOW_US;
+                let (form, life_us) = (PackedForm::Buckets { length_us }, length_us.saturating_mul(2));
+                is_packed.then_some(Self { form, life_us })
+            }
+            _ => None,
+        }
+    }
+
+    /// Nothing of a state counts any more this long after it was written.
+    pub const fn life_us(self) -> u64 {
+        self.life_us
+    }
+
+    /// A state in 52 bits, as that limit left it; `None` if it does not fit.
+    pub fn pack(self, limit: &Limit, state: &State, now: Timestamp) -> Option<u64> {
+        let word = match (self.form, &state.0) {
+            (_, Form::Empty) => 0,
+            (PackedForm::Meter { part_bits }, Form::Meter(state)) => {
+                let small = fit(state.used(), SMALL_BITS - part_bits)? << part_bits;
+                timed(state.since().us, small | fit(state.since().part, part_bits)?)
+            }
+            (PackedForm::Aligned { length_us }, Form::Window(state)) => {
+                numbered(state.start_us() / length_us, fit(state.used(), COUNT_BITS)?)
+            }
+            (PackedForm::FirstHit { .. }, Form::Window(state)) => {
+                timed(state.start_us(), fit(state.used(), SMALL_BITS)?)
+            }
+            (PackedForm::Buckets { length_us }, Form::Parts(state)) => {
+                let [newest, oldest] = *state.counts() else { return None };
+                let half = COUNT_BITS / 2;
+                numbered(state.start_us() / length_us, fit(newest, half)? << half | fit(oldest, half)?)
+            }
+            _ => return None,
+        };
+        (self.unpack(limit, word, now) == *state).then_some(word)
+    }
+
+    /// The state again. `limit` is the one that left it, with its numbers of then.
+    pub fn unpack(self, limit: &Limit, word: u64, now: Timestamp) -> State {
+        let small = low(word, SMALL_BITS);
+        let count = low(word, COUNT_BITS);
+        let form = match (self.form, &limit.kind) {
+            (PackedForm::Meter { part_bits }, Kind::Meter(meter)) if small >> part_bits > 0 => {
+                let since = Mark { us: instant(word, now), part: low(small, part_bits) };
+                Form::Meter(meter.stored(small >> part_bits, since))
+            }
+            (PackedForm::Aligned { length_us }, _) if count > 0 => {
+                let start_us = number(word, now, length_us).saturating_mul(length_us);
+                Form::Window(WindowState::new(count, start_us, start_us.saturating_add(length_us)))
+            }
+            (PackedForm::FirstHit { length_us }, _) if small > 0 => {
+                let start_us = instant(word, now);
+                Form::Window(WindowState::new(small, start_us, start_us.saturating_add(length_us)))
+            }
+            (PackedForm::Buckets { length_us }, Kind::SlidingWindow(window)) if count > 0 => {
+                let half = COUNT_BITS / 2;
+                let start_us = number(word, now, length_us).saturating_mul(length_us);
+                Form::Parts(window.buckets(start_us, [count >> half, low(count, half)]))
+            }
+            _ => Form::Empty,
+        };
+        State(form)
+    }
+}
+
+const fn low(word: u64, bits: u32) -> u64 {
+    word & ((1 << bits) - 1)
+}
+
+/// A number, if it has not more bits.
+fn fit(number: u64, bits: u32) -> Option<u64> {
+    (number >> bits == 0).then_some(number)
+}
+
+fn timed(us: u64, small: u64) -> u64 {
+    low(us, TIME_BITS) << SMALL_BITS | small
+}
+
+fn numbered(index: u64, count: u64) -> u64 {
+    low(index, INDEX_BITS) << COUNT_BITS | count
+}
+
+/// The latest instant of that remainder that is not too far ahead of the clock.
+fn instant(word: u64, now: Timestamp) -> u64 {
+    latest(word >> SMALL_BITS, TIME_BITS, now.as_micros().saturating_add(AHEAD_US))
+}
+
+fn number(word: u64, now: Timestamp, length_us: u64) -> u64 {
+    latest(word >> COUNT_BITS, INDEX_BITS, now.as_micros() / length_us + AHEAD_INDEX)
+}
+
+/// The largest number up to `most` with that remainder modulo 2^bits.
+fn latest(remainder: u64, bits: u32, most: u64) -> u64 {
+    most.saturating_sub(low(most.wrapping_sub(remainder), bits))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Rate, Refund, Ticket, Window};
+
+const START_US: u64 = 1_790_000_000_000_000;
+
+fn limits() -> Vec<Limit> {
+    let rate = |amount, seconds| Rate::new(amount, Duration::from_secs(seconds)).unwrap();
+    let length = |ms| Duration::from_millis(ms);
+    vec![
+        Limit::gcra(rate(100, 1), 20).unwrap(),
+        Limit::gcra(rate(7, 1), 100).unwrap(),
+        Limit::token_bucket(5_000, rate(1_000, 60)).unwrap(),
+        Limit::leaky_bucket_shaping(9, rate(3, 10)).unwrap(),
+        Limit::fixed_window(1_000_000_000, Window::Aligned(length(86_400_000))).unwrap(),
+        Limit::fixed_window(5, Window::Aligned(length(250))).unwrap(),
+        Limit::fixed_window(1, Window::FirstHit(length(3_600_000))).unwrap(),
+        Limit::sliding_window(30_000, length(60_000)).unwrap(),
+        Limit::sliding_window(5, length(2_592_000_000)).unwrap(),
+    ]
+}
+
+/// What is done to a counter: how long after the step before, and with how many units.
+#[derive(Clone, Debug)]
+enum Step {
+    Charge(u64),
+    Refund(u64),
+}
+
+fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
+    let pause = prop_oneof![Just(0), 1..2_000_000_u64, 1..7_200_000_000_u64];
+    let step = prop_oneof![(1..20_u64).prop_map(Step::Charge), (1..20_u64).prop_map(Step::Refund)];
+    prop::collection::vec((pause, step), 1..20)
+}
+
+proptest! {
+    /// Every state that a limit of this kind can come to is packed, and unpacked as it was, until it is swept.
+    #[test]
+    fn states_are_unpacked_as_they_were(
+        which in 0..limits().len(),
+        steps in steps(),
+        back_us in 0..2_000_000_u64,
+        later in 0.0..1.0_f64,
+    ) {
+        let limit = limits()[which];
+        let packing = Packing::of(&limit).expect("they are all small");
+        let (mut state, mut now) = (State::EMPTY, Timestamp::from_micros(START_US));
+        for (pause_us, step) in steps {
+            now = now.plus_us(pause_us);
+            match step {
+                Step::Charge(cost) if limit.judge(&state, now, cost).allowed() => {
+                    limit.charge(&mut state, now, cost, Ticket::default());
+                }
+                Step::Charge(_) => {}
+                Step::Refund(units) => limit.refund(&mut state, now, Refund { units, charged_at: now }),
+            }
+            let word = packing.pack(&limit, &state, now);
+            let Some(word) = word else {
+                // What was counted is all given back, and only the place where it was is left.
+                prop_assert_eq!(limit.verdict(&state, now, crate::Outcome::Allowed).remaining, limit.capacity());
+                continue;
+            };
+            prop_assert!(word >> PACKED_BITS == 0);
+            let life = u64::try_from((packing.life_us() as f64 * later) as i64).unwrap();
+            let looked_at = now.plus_us(life + Packing::SWEEP_US).minus_us(back_us);
+            prop_assert_eq!(&packing.unpack(&limit, word, looked_at), &state);
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_not_packed() {
+    let rate = |amount, seconds| Rate::new(amount, Duration::from_secs(seconds)).unwrap();
+    let day = Duration::from_secs(86_400);
+    let not = [
+        Limit::gcra(rate(100, 1), 10_000).unwrap(),
+        Limit::gcra(rate(1, 86_400), 1).unwrap(),
+        Limit::gcra(rate(999_983, 1), 1_000).unwrap(),
+        Limit::fixed_window(5, Window::Aligned(Duration::from_millis(249))).unwrap(),
+        Limit::fixed_window(5, Window::FirstHit(2 * day)).unwrap(),
+        Limit::sliding_window(32_768, day).unwrap(),
+        Limit::sliding_window_in_parts(5, day, 2).unwrap(),
+        Limit::sliding_log(5, day).unwrap(),
+        Limit::concurrency(5, day).unwrap(),
+    ];
+    for limit in not {
+        assert_eq!(Packing::of(&limit), None, "{limit:?}");
+    }
+}
+
+#[test]
+fn a_debt_beyond_its_room_is_not_packed() {
+    let limit = limits()[0];
+    let (packing, now) = (Packing::of(&limit).unwrap(), Timestamp::from_micros(START_US));
+    let mut state = State::EMPTY;
+    limit.charge(&mut state, now, 16_384, Ticket::default());
+    assert_eq!(packing.pack(&limit, &state, now), None);
+}
