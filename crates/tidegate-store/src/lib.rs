@@ -25,6 +25,7 @@
 //! ```
 
 mod contract;
+mod step;
 pub mod reference;
 pub mod history;
 #[cfg(feature = "conformance")]

@@ -3,7 +3,7 @@
 //! A plan locks the shards of all its keys in ascending order, judges, charges and lets go. What is under the locks is
 //! exactly what core says; everything else here is finding, bounding and remembering.
 
-mod step;
+mod locked;
 mod table;
 mod reservations;
 mod as_store;
@@ -15,8 +15,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tidegate_core::{Outside, Plan, Refund, State, Ticket, Timestamp};
 
 use crate::contract::{Answer, AtEnd, Hold, Settlement, StoreError};
+use crate::step::Step;
+use locked::Locked;
 use reservations::{Reservation, Reservations};
-use step::Step;
 use table::{Budget, Held, Table};
 
 /// How many shards there are: enough that two threads seldom meet, few enough to count them all now and then.
@@ -150,8 +151,7 @@ impl Reference {
     pub fn read_now(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
         covers(plan, now)?;
         self.give_back_what_ended(now);
-        let mut step = Step::new(plan, &self.hasher);
-        step.lock(&self.shards);
+        let mut step = self.step(plan);
         for index in 0..plan.len() {
             step.judge(index, now);
         }
@@ -196,23 +196,20 @@ impl Reference {
 
     /// [`crate::Store::release`] without a future.
     pub fn release_now(&self, plan: &Plan, now: Timestamp) -> u64 {
-        let mut step = Step::new(plan, &self.hasher);
-        step.lock(&self.shards);
+        let mut step = self.step(plan);
         (0..plan.len()).map(|index| step.release(index, now)).sum()
     }
 
     /// [`crate::Store::renew`] without a future.
     pub fn renew_now(&self, plan: &Plan, now: Timestamp) -> Option<Timestamp> {
-        let mut step = Step::new(plan, &self.hasher);
-        step.lock(&self.shards);
+        let mut step = self.step(plan);
         step.renew(now)
     }
 
     /// [`crate::Store::refund`] without a future.
     pub fn refund_now(&self, plan: &Plan, charged_at: Timestamp, now: Timestamp) -> Result<(), StoreError> {
         covers(plan, now)?;
-        let mut step = Step::new(plan, &self.hasher);
-        step.lock(&self.shards);
+        let mut step = self.step(plan);
         for (index, charge) in plan.charges().enumerate().filter(|(_, charge)| charge.pay.on_admission()) {
             step.refund(index, now, Refund { units: charge.cost, charged_at });
         }
@@ -221,9 +218,8 @@ impl Reference {
 
     /// [`crate::Store::reset`] without a future.
     pub fn reset_now(&self, plan: &Plan) -> usize {
-        let mut step = Step::new(plan, &self.hasher);
-        step.lock(&self.shards);
-        (0..plan.len()).filter(|index| step.forget(*index)).count()
+        let mut step = self.step(plan);
+        (0..plan.len()).filter(|index| step.counters.forget(*index)).count()
     }
 
     /// One atomic step: every shard of the plan is locked while this runs. `may` has a last word before a plan that is
@@ -233,30 +229,34 @@ impl Reference {
         plan: &Plan,
         now: Timestamp,
         may: impl FnOnce() -> Result<(), StoreError>,
-        then: impl FnOnce(&Step<'_>),
+        then: impl FnOnce(&Step<'_, Locked<'_>>),
     ) -> Result<Answer, StoreError> {
         covers(plan, now)?;
-        let mut step = Step::new(plan, &self.hasher);
-        step.lock(&self.shards);
-        if let Some(answer) = step.replay(now)? {
+        let mut step = self.step(plan);
+        if let Some(answer) = step.counters.replay(now)? {
             return Ok(answer);
         }
         may()?;
-        step.make_room(now, self);
+        step.counters.make_room(now, self);
         step.judge_and_pay(now);
         then(&step);
         let answer = step.answer(now);
-        step.remember(&answer, now);
-        step.keep_the_caps(now, self);
+        step.counters.remember(&answer, now);
+        step.counters.keep_the_caps(now, self);
         drop(step);
         self.make_room_elsewhere(plan, now);
         Ok(answer)
     }
 
+    /// A step over the plan's counters, with every shard of it locked.
+    fn step<'a>(&'a self, plan: &'a Plan) -> Step<'a, Locked<'a>> {
+        Step::new(plan, Locked::new(plan, &self.hasher, &self.shards))
+    }
+
     /// If the plan's own shards had nothing left to drop, the others do: a few entries each, in turn.
     fn make_room_elsewhere(&self, plan: &Plan, now: Timestamp) {
         let drop_some = |shard: &Mutex<Shard>| {
-            locked(shard).counters.drop_some(&self.counters, now, |key| step::pinned(plan, key))
+            locked(shard).counters.drop_some(&self.counters, now, |key| locked::pinned(plan, key))
         };
         while self.counters.is_exceeded()
             && self.shards.iter().fold(false, |any, shard| any | drop_some(shard))
@@ -289,8 +289,7 @@ impl Reference {
     }
 
     fn give_back(&self, ended: &Reservation, now: Timestamp) {
-        let mut step = Step::new(&ended.plan, &self.hasher);
-        step.lock(&self.shards);
+        let mut step = self.step(&ended.plan);
         for (index, booked_at) in &ended.paid {
             step.adjust(*index, now, 0, *booked_at);
         }
@@ -305,17 +304,16 @@ impl Reference {
     ) -> Settlement {
         let Some(reservation) = reservations.remove(ticket) else { return Settlement::Gone };
         self.publish_next_end(reservations);
-        let mut step = Step::new(&reservation.plan, &self.hasher);
-        step.lock(&self.shards);
+        let mut step = self.step(&reservation.plan);
         for (index, booked_at) in &reservation.paid {
             let cost = if let Truth::Costs(costs) = truth { costs[*index] } else { 0 };
             step.adjust(*index, now, cost, *booked_at);
         }
         if matches!(truth, Truth::Nothing) {
-            step.forget_name();
+            step.counters.forget_name();
         }
         let verdicts = step.verdicts(now);
-        step.keep_the_caps(now, self);
+        step.counters.keep_the_caps(now, self);
         Settlement::Settled(verdicts)
     }
 }

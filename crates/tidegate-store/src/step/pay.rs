@@ -2,11 +2,11 @@
 
 use tidegate_core::{Outcome, Pay, Timestamp};
 
-use super::{Seat, Step};
+use super::{Counters, Seat, Step};
 
 /// Whether a charge was made, and on which occasion.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Paid {
+pub(crate) enum Paid {
     /// It was not.
     Not,
     /// Whole, because its group and the first one passed: the only kind that a reservation holds.
@@ -15,9 +15,9 @@ pub(super) enum Paid {
     Refused,
 }
 
-impl Step<'_> {
+impl<C: Counters> Step<'_, C> {
     /// Judges and pays group by group: the first if it passes, each later one if, in addition, the first did.
-    pub(in crate::reference) fn judge_and_pay(&mut self, now: Timestamp) {
+    pub(crate) fn judge_and_pay(&mut self, now: Timestamp) {
         let (mut start, mut first_passed) = (0, true);
         while start < self.seats.len() {
             let group = self.seats[start].charge.group;
@@ -40,16 +40,15 @@ impl Step<'_> {
     }
 
     /// Whether the charge would pass.
-    pub(in crate::reference) fn judge(&mut self, index: usize, now: Timestamp) -> bool {
-        self.find(index);
+    pub(crate) fn judge(&mut self, index: usize, now: Timestamp) -> bool {
         let seat = &self.seats[index];
-        let outcome = seat.charge.limit.judge(self.state(seat), now, seat.total);
+        let outcome = seat.charge.limit.judge(self.counters.state(index), now, seat.total);
         self.seats[index].outcome = outcome;
         outcome.allowed()
     }
 
     /// The charges that were paid on admission, and the instants that they were booked at.
-    pub(in crate::reference) fn paid(&self) -> Vec<(usize, Timestamp)> {
+    pub(crate) fn paid(&self) -> Vec<(usize, Timestamp)> {
         let paid = self.seats.iter().enumerate().filter(|(_, seat)| seat.paid == Paid::Admitted);
         paid.map(|(index, seat)| (index, seat.booked_at)).collect()
     }
@@ -57,10 +56,11 @@ impl Step<'_> {
     /// The word on a charge. What a refusal has charged is asked again, so that a refused charge is told the time that it
     /// must wait now, and a gate that has just closed refuses. A charge that had room is not the reason of the refusal, and
     /// keeps its word.
-    pub(super) fn outcome(&self, seat: &Seat<'_>, now: Timestamp) -> Outcome {
+    pub(super) fn outcome(&self, index: usize, now: Timestamp) -> Outcome {
+        let seat = &self.seats[index];
         let is_gate = matches!(seat.charge.pay, Pay::IfRefused { .. });
         if seat.paid == Paid::Refused && (is_gate || !seat.outcome.allowed()) {
-            seat.charge.limit.judge(self.state(seat), now, seat.total)
+            seat.charge.limit.judge(self.counters.state(index), now, seat.total)
         } else {
             seat.outcome
         }
@@ -109,7 +109,7 @@ impl Step<'_> {
     /// Units that refusals may still charge at the counter: what is left of the limit, and as much again as a debt.
     fn chargeable(&self, index: usize, now: Timestamp) -> u64 {
         let seat = &self.seats[index];
-        let verdict = seat.charge.limit.verdict(self.state(seat), now, seat.outcome);
+        let verdict = seat.charge.limit.verdict(self.counters.state(index), now, seat.outcome);
         (verdict.limit + verdict.remaining).saturating_sub(verdict.debt)
     }
 }
