@@ -26,10 +26,22 @@
 
 mod contract;
 mod step;
+mod reservations;
+mod ways;
 pub mod reference;
+pub mod memory;
+mod at_once;
 pub mod history;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 
 pub use contract::{Answer, AtEnd, Hold, Settlement, Store, StoreError, Verdicts};
+pub use memory::Memory;
 pub use reference::Reference;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Reads past a panic in another thread: every write under a lock is complete on its own.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -179,7 +179,7 @@ impl<C: Clock> Limiter<C> {
     pub fn reset(&self, rule: &Rule, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<bool, Error> {
         let mut plan = Plan::new();
         fill(&mut plan, &[rule.on(key)])?;
-        Ok(self.inner.store.reset_now(&plan) > 0)
+        Ok(self.inner.store.reset_now(&plan, self.inner.clock.now()) > 0)
     }
 
     /// How much the limiter holds, and how many counters it had to drop to stay within its bytes.

@@ -48,9 +48,9 @@ impl<C: Counters> Step<'_, C> {
     }
 
     /// The charges that were paid on admission, and the instants that they were booked at.
-    pub(crate) fn paid(&self) -> Vec<(usize, Timestamp)> {
+    pub(crate) fn paid(&self) -> impl Iterator<Item = (usize, Timestamp)> {
         let paid = self.seats.iter().enumerate().filter(|(_, seat)| seat.paid == Paid::Admitted);
-        paid.map(|(index, seat)| (index, seat.booked_at)).collect()
+        paid.map(|(index, seat)| (index, seat.booked_at))
     }
 
     /// The word on a charge. What a refusal has charged is asked again, so that a refused charge is told the time that it

@@ -4,7 +4,7 @@ use std::future::Future;
 
 use tidegate_core::{Plan, Ticket, Timestamp};
 use tidegate_store::history::Claims;
-use tidegate_store::{Answer, Hold, Reference, Settlement, Store, StoreError, conformance};
+use tidegate_store::{Answer, Hold, Memory, Reference, Settlement, Store, StoreError, conformance};
 
 /// The simplest layer: everything goes through.
 struct Through<S>(S);
@@ -42,6 +42,11 @@ impl<S: Store> Store for Through<S> {
 #[test]
 fn the_reference_store_conforms() {
     conformance::run(Reference::new, Claims::default());
+}
+
+#[test]
+fn the_memory_store_conforms() {
+    conformance::run(Memory::new, Claims::default());
 }
 
 #[test]

@@ -154,8 +154,8 @@ impl Store for Flawed {
     async fn refund(&self, plan: &Plan, charged_at: Timestamp, now: Timestamp) -> Result<(), StoreError> {
         self.0.refund_now(plan, charged_at, now)
     }
-    async fn reset(&self, plan: &Plan, _: Timestamp) -> Result<usize, StoreError> {
-        Ok(self.0.reset_now(plan))
+    async fn reset(&self, plan: &Plan, now: Timestamp) -> Result<usize, StoreError> {
+        Ok(self.0.reset_now(plan, now))
     }
 }
 

@@ -7,16 +7,16 @@ use tidegate_core::{Plan, Ticket, Timestamp};
 use crate::contract::{AtEnd, StoreError};
 
 /// A plan that was paid and waits for its real costs.
-pub(super) struct Reservation {
-    pub(super) plan: Plan,
+pub(crate) struct Reservation {
+    pub(crate) plan: Plan,
     /// Which of its charges were paid, and the instants that they were booked at.
-    pub(super) paid: Vec<(usize, Timestamp)>,
-    pub(super) ends_at: Timestamp,
-    pub(super) at_end: AtEnd,
+    pub(crate) paid: Vec<(usize, Timestamp)>,
+    pub(crate) ends_at: Timestamp,
+    pub(crate) at_end: AtEnd,
 }
 
 /// All that are open, within a byte cap.
-pub(super) struct Reservations {
+pub(crate) struct Reservations {
     by_ticket: BTreeMap<Ticket, Box<Reservation>>,
     by_end: BTreeSet<(Timestamp, Ticket)>,
     bytes: usize,
@@ -30,20 +30,20 @@ impl Reservation {
 }
 
 impl Reservations {
-    pub(super) fn with_cap(cap_bytes: usize) -> Self {
+    pub(crate) fn with_cap(cap_bytes: usize) -> Self {
         Self { by_ticket: BTreeMap::new(), by_end: BTreeSet::new(), bytes: 0, cap_bytes }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.by_ticket.len()
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// Whether the plan may become a reservation. Asked before it is charged.
-    pub(super) fn admit(&self, plan: &Plan) -> Result<(), StoreError> {
+    pub(crate) fn admit(&self, plan: &Plan) -> Result<(), StoreError> {
         if self.by_ticket.contains_key(&plan.ticket()) {
             return Err(StoreError::TicketTaken);
         }
@@ -53,18 +53,18 @@ impl Reservations {
         Ok(())
     }
 
-    pub(super) fn insert(&mut self, reservation: Reservation) {
+    pub(crate) fn insert(&mut self, reservation: Reservation) {
         let ticket = reservation.plan.ticket();
         self.bytes += reservation.bytes();
         self.by_end.insert((reservation.ends_at, ticket));
         self.by_ticket.insert(ticket, Box::new(reservation));
     }
 
-    pub(super) fn get(&self, ticket: Ticket) -> Option<&Reservation> {
+    pub(crate) fn get(&self, ticket: Ticket) -> Option<&Reservation> {
         self.by_ticket.get(&ticket).map(Box::as_ref)
     }
 
-    pub(super) fn remove(&mut self, ticket: Ticket) -> Option<Reservation> {
+    pub(crate) fn remove(&mut self, ticket: Ticket) -> Option<Reservation> {
         let reservation = self.by_ticket.remove(&ticket)?;
         self.by_end.remove(&(reservation.ends_at, ticket));
         self.bytes -= reservation.bytes();
@@ -72,12 +72,12 @@ impl Reservations {
     }
 
     /// The next that has ended.
-    pub(super) fn pop_ended(&mut self, now: Timestamp) -> Option<Reservation> {
+    pub(crate) fn pop_ended(&mut self, now: Timestamp) -> Option<Reservation> {
         let &(ends_at, ticket) = self.by_end.first()?;
         if ends_at > now { None } else { self.remove(ticket) }
     }
 
-    pub(super) fn next_end(&self) -> Option<Timestamp> {
+    pub(crate) fn next_end(&self) -> Option<Timestamp> {
         self.by_end.first().map(|(ends_at, _)| *ends_at)
     }
 }

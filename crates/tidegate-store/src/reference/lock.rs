@@ -6,13 +6,16 @@ use std::sync::{Mutex, MutexGuard};
 use smallvec::SmallVec;
 use tidegate_core::{Plan, State, Timestamp};
 
-use super::{Admission, Reference, Shard, locked, shard_of};
+use super::{Admission, Budgets, Shard, shard_of};
 use crate::contract::{Answer, StoreError};
+use crate::locked;
 use crate::step::Counters;
+use crate::ways::Ledger;
 
 /// A plan's keys, and the shards of all of them, locked.
-pub(super) struct Locked<'a> {
+pub(crate) struct Locked<'a> {
     plan: &'a Plan,
+    budgets: &'a Budgets,
     hasher: &'a RandomState,
     seats: SmallVec<[Seat; 4]>,
     /// The hash of the idempotency key.
@@ -31,7 +34,11 @@ struct Seat {
 
 impl<'a> Locked<'a> {
     /// Finds and locks everything that the plan touches, in ascending order, so that no two plans wait for each other.
-    pub(super) fn new(plan: &'a Plan, hasher: &'a RandomState, shards: &'a [Mutex<Shard>]) -> Self {
+    pub(super) fn new(
+        plan: &'a Plan,
+        hasher: &'a RandomState,
+        (shards, budgets): (&'a [Mutex<Shard>], &'a Budgets),
+    ) -> Self {
         let name = plan.idempotency().map(|idempotency| hasher.hash_one(idempotency.key.as_ref().bytes()));
         let seat =
             |charge: tidegate_core::Charge<'_>| Seat { hash: hasher.hash_one(charge.key.bytes()), shard: 0 };
@@ -44,71 +51,12 @@ impl<'a> Locked<'a> {
         for seat in &mut seats {
             seat.shard = wanted.binary_search(&shard_of(seat.hash)).unwrap_or(0);
         }
-        Self { plan, hasher, seats, name, shards }
+        Self { plan, budgets, hasher, seats, name, shards }
     }
 
-    /// Makes room for as many new keys as the plan could bring.
-    pub(super) fn make_room(&mut self, now: Timestamp, store: &Reference) {
-        let plan = self.plan;
-        for (position, (number, shard)) in self.shards.iter_mut().enumerate() {
-            let more = self.seats.iter().filter(|seat| seat.shard == position).count();
-            shard.counters.make_room(more, now, &store.counters, |key| pinned(plan, key));
-            if self.name.map(shard_of) == Some(*number) {
-                shard.admissions.make_room(1, now, &store.admissions, |_| false);
-            }
-        }
-    }
-
-    /// Bounds the memory of every shard that was touched.
-    pub(super) fn keep_the_caps(&mut self, now: Timestamp, store: &Reference) {
-        let plan = self.plan;
-        for (_, shard) in &mut self.shards {
-            shard.counters.keep_within(&store.counters, now, |key| pinned(plan, key));
-            shard.admissions.keep_within(&store.admissions, now, |_| false);
-        }
-    }
-
-    /// The answer that an earlier delivery of this plan got.
-    pub(super) fn replay(&self, now: Timestamp) -> Result<Option<Answer>, StoreError> {
-        let (Some(idempotency), Some(hash)) = (self.plan.idempotency(), self.name) else { return Ok(None) };
-        let admissions = &self.shards[self.position(hash)].1.admissions;
-        let known =
-            admissions.find(hash, idempotency.key.as_ref().bytes()).and_then(|place| admissions.get(place));
-        let Some(known) = known.filter(|known| known.until > now) else { return Ok(None) };
-        let answer = known.answer.clone();
-        if known.fingerprint == self.fingerprint() {
-            Ok(Some(answer.replay()))
-        } else if known.asked.is_some() && known.asked == idempotency.asked {
-            Ok(Some(answer.replay_without_verdicts()))
-        } else {
-            Err(StoreError::IdempotencyConflict)
-        }
-    }
-
-    /// Remembers an admission under the plan's idempotency key, in the same step as its charges.
-    pub(super) fn remember(&mut self, answer: &Answer, now: Timestamp) {
-        let (Some(idempotency), Some(hash)) = (self.plan.idempotency(), self.name) else { return };
-        if answer.allowed() {
-            let until = now.plus_us(idempotency.keep_us);
-            let (fingerprint, asked) = (self.fingerprint(), idempotency.asked);
-            let admission = Admission { fingerprint, asked, until, answer: answer.clone() };
-            let shard = self.position(hash);
-            self.shards[shard].1.admissions.insert(hash, idempotency.key.as_ref().bytes(), admission);
-        }
-    }
-
-    /// Forgets the plan's idempotency key.
-    pub(super) fn forget_name(&mut self) {
-        if let (Some(idempotency), Some(hash)) = (self.plan.idempotency(), self.name) {
-            let shard = self.position(hash);
-            self.shards[shard].1.admissions.remove(hash, idempotency.key.as_ref().bytes());
-        }
-    }
-
-    /// Drops a counter; whether there was one.
-    pub(super) fn forget(&mut self, index: usize) -> bool {
-        let Seat { hash, shard } = self.seats[index];
-        self.shards[shard].1.counters.remove(hash, self.plan.get(index).key.bytes())
+    /// Whether the counter of a charge is here.
+    pub(crate) fn has(&self, index: usize) -> bool {
+        self.find(index).is_some()
     }
 
     fn find(&self, index: usize) -> Option<usize> {
@@ -136,6 +84,66 @@ impl<'a> Locked<'a> {
             hasher.write_u16(charge.group);
         }
         hasher.finish()
+    }
+}
+
+impl Ledger for Locked<'_> {
+    fn make_room(&mut self, now: Timestamp) {
+        let plan = self.plan;
+        for (position, (number, shard)) in self.shards.iter_mut().enumerate() {
+            let more = self.seats.iter().filter(|seat| seat.shard == position).count();
+            shard.counters.make_room(more, now, &self.budgets.counters, |key| pinned(plan, key));
+            if self.name.map(shard_of) == Some(*number) {
+                shard.admissions.make_room(1, now, &self.budgets.admissions, |_| false);
+            }
+        }
+    }
+
+    fn close(mut self, now: Timestamp) {
+        let plan = self.plan;
+        for (_, shard) in &mut self.shards {
+            shard.counters.keep_within(&self.budgets.counters, now, |key| pinned(plan, key));
+            shard.admissions.keep_within(&self.budgets.admissions, now, |_| false);
+        }
+    }
+
+    fn replay(&self, now: Timestamp) -> Result<Option<Answer>, StoreError> {
+        let (Some(idempotency), Some(hash)) = (self.plan.idempotency(), self.name) else { return Ok(None) };
+        let admissions = &self.shards[self.position(hash)].1.admissions;
+        let known =
+            admissions.find(hash, idempotency.key.as_ref().bytes()).and_then(|place| admissions.get(place));
+        let Some(known) = known.filter(|known| known.until > now) else { return Ok(None) };
+        let answer = known.answer.clone();
+        if known.fingerprint == self.fingerprint() {
+            Ok(Some(answer.replay()))
+        } else if known.asked.is_some() && known.asked == idempotency.asked {
+            Ok(Some(answer.replay_without_verdicts()))
+        } else {
+            Err(StoreError::IdempotencyConflict)
+        }
+    }
+
+    fn remember(&mut self, answer: &Answer, now: Timestamp) {
+        let (Some(idempotency), Some(hash)) = (self.plan.idempotency(), self.name) else { return };
+        if answer.allowed() {
+            let until = now.plus_us(idempotency.keep_us);
+            let (fingerprint, asked) = (self.fingerprint(), idempotency.asked);
+            let admission = Admission { fingerprint, asked, until, answer: answer.clone() };
+            let shard = self.position(hash);
+            self.shards[shard].1.admissions.insert(hash, idempotency.key.as_ref().bytes(), admission);
+        }
+    }
+
+    fn forget_name(&mut self) {
+        if let (Some(idempotency), Some(hash)) = (self.plan.idempotency(), self.name) {
+            let shard = self.position(hash);
+            self.shards[shard].1.admissions.remove(hash, idempotency.key.as_ref().bytes());
+        }
+    }
+
+    fn forget(&mut self, index: usize) -> bool {
+        let Seat { hash, shard } = self.seats[index];
+        self.shards[shard].1.counters.remove(hash, self.plan.get(index).key.bytes())
     }
 }
 

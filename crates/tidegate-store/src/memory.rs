@@ -1,0 +1,103 @@
+//! The store in memory: a table of 16-byte slots for the counters that fit into one, which are nearly all, and the
+//! [reference store](crate::Reference)'s maps for the rest: logs, slots of concurrency limits, large limits, calendars,
+//! idempotency keys, reservations.
+//!
+//! A plan takes the mutexes of the maps first, if it needs them, and then the lock bits of its slots, in the order of their
+//! addresses. So no two plans wait for each other; and nothing is done under the bits but arithmetic.
+
+mod slot;
+mod registry;
+mod segment;
+mod table;
+mod held;
+mod mixed;
+mod quick;
+
+use tidegate_core::{Plan, Timestamp};
+
+use crate::contract::{Answer, StoreError};
+use crate::reference::{Reference, Usage};
+use crate::step::Step;
+use crate::ways::{self, Desk, Intent, Pending};
+use held::Held;
+pub(crate) use mixed::Mixed;
+use table::Table;
+
+/// The byte cap of [`Memory::new`].
+pub const DEFAULT_CAP_BYTES: usize = crate::reference::DEFAULT_CAP_BYTES;
+
+/// A store in memory, made for a great many counters: exact under threads, and bounded in bytes.
+///
+/// A key is told from others by 60 bits of a keyed hash (SipHash): among 100 million keys two share a counter with odds of
+/// 1 to 230. When the cap is reached, counters that have emptied make room first, then those that have used the least of
+/// their limit; what was lost is counted in [`Usage::evicted`].
+pub struct Memory {
+    table: Table,
+    rest: Reference,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Memory {
+    /// An empty store with a cap of [`DEFAULT_CAP_BYTES`].
+    pub fn new() -> Self {
+        Self::with_cap(DEFAULT_CAP_BYTES)
+    }
+
+    /// An empty store that holds at most about `cap_bytes`: three quarters for the table, a quarter for the rest.
+    pub fn with_cap(cap_bytes: usize) -> Self {
+        Self { table: Table::with_cap(cap_bytes / 4 * 3), rest: Reference::with_cap(cap_bytes / 4) }
+    }
+
+    /// What it holds at the moment.
+    pub fn usage(&self) -> Usage {
+        let rest = self.rest.usage();
+        Usage {
+            counters: rest.counters + self.table.len(),
+            bytes: rest.bytes + self.table.bytes(),
+            evicted: rest.evicted + self.table.evicted(),
+            ..rest
+        }
+    }
+
+    /// [`crate::Store::decide`] without a future.
+    pub fn decide_now(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
+        ways::give_back_what_ended(self, now);
+        match quick::decide(&self.table, plan, now, self.rest.has_counters()) {
+            Some(answer) => Ok(answer),
+            None => ways::decide(self, plan, now),
+        }
+    }
+}
+
+impl Desk for Memory {
+    type Ledger<'a> = Mixed<'a>;
+
+    fn step<'a>(&'a self, plan: &'a Plan, now: Timestamp, intent: Intent) -> Step<'a, Mixed<'a>> {
+        let rest = self.rest.lock(plan);
+        loop {
+            if let Ok(held) = Held::take(&self.table, plan, (now, intent), |index| rest.has(index)) {
+                return Step::new(plan, Mixed { plan, held, rest });
+            }
+        }
+    }
+
+    fn pending(&self) -> &Pending {
+        self.rest.pending()
+    }
+
+    fn afterwards(&self, plan: &Plan, now: Timestamp) {
+        self.rest.afterwards(plan, now);
+    }
+}
+
+/// Counters may stand under secret keys: a store tells how much it holds, not what.
+impl std::fmt::Debug for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Memory").field(&self.usage()).finish()
+    }
+}

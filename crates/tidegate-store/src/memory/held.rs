@@ -1,0 +1,155 @@
+//! The counters of a plan that are in the table, with their lock bits taken.
+
+use smallvec::SmallVec;
+use tidegate_core::{Limit, Plan, State, Timestamp};
+
+use super::slot::{Content, Hash};
+use super::table::{Seat, Table};
+use crate::ways::Intent;
+
+/// A slot that was looked for is not where it was: look again.
+pub(super) struct Moved;
+
+/// Counters by the charges that they belong to. What is dropped without being written is as it was.
+pub(super) struct Held<'a> {
+    table: &'a Table,
+    counters: SmallVec<[Counter; 4]>,
+    /// The counter of each charge; `None` if it is not in the table.
+    of: SmallVec<[Option<usize>; 8]>,
+}
+
+struct Counter {
+    seat: Seat,
+    state: State,
+    /// The limit that changed it last.
+    limit: Option<Limit>,
+    /// Whether its lock bit is held.
+    locked: bool,
+    forgotten: bool,
+}
+
+/// A state that did not fit into its slot, which is free now, and the charge that it is of.
+pub(super) struct Spilled {
+    pub(super) index: usize,
+    pub(super) state: State,
+}
+
+impl<'a> Held<'a> {
+    /// Finds the plan's counters, gives places to those that are to be charged and are nowhere, and takes all lock bits in
+    /// the order of their addresses.
+    pub(super) fn take(
+        table: &'a Table,
+        plan: &Plan,
+        (now, intent): (Timestamp, Intent),
+        is_elsewhere: impl Fn(usize) -> bool,
+    ) -> Result<Self, Moved> {
+        let hashes: SmallVec<[Hash; 8]> = plan.charges().map(|charge| table.hash(charge.key)).collect();
+        let mut held = Self { table, counters: SmallVec::new(), of: SmallVec::new() };
+        for (index, charge) in plan.charges().enumerate() {
+            let twin = hashes[..index].iter().position(|hash| *hash == hashes[index]);
+            if let Some(twin) = twin {
+                held.of.push(held.of[twin]);
+                continue;
+            }
+            let mut seat = table.seat(hashes[index], now);
+            let there = seat.find()
+                || intent == Intent::Charge
+                    && !is_elsewhere(index)
+                    && table
+                        .registry
+                        .enter(charge.limit)
+                        .is_some_and(|entry| table.claim(&mut seat, entry, (now, &hashes)));
+            held.of.push(there.then_some(held.counters.len()));
+            if there {
+                held.counters.push(Counter {
+                    seat,
+                    state: State::EMPTY,
+                    limit: None,
+                    locked: false,
+                    forgotten: false,
+                });
+            }
+        }
+        held.lock(now)?;
+        Ok(held)
+    }
+
+    fn lock(&mut self, now: Timestamp) -> Result<(), Moved> {
+        let mut order: SmallVec<[usize; 8]> = (0..self.counters.len()).collect();
+        order.sort_by_key(|index| self.counters[*index].seat.order());
+        for index in order {
+            let counter = &mut self.counters[index];
+            counter.locked = counter.seat.lock();
+            let Some(content) = counter.seat.slot().filter(|_| counter.locked).and_then(|slot| slot.held())
+            else {
+                return Err(Moved);
+            };
+            counter.state = self.table.state(content, now);
+        }
+        Ok(())
+    }
+
+    /// Whether the counter of a charge is here.
+    pub(super) fn has(&self, index: usize) -> bool {
+        self.of[index].is_some_and(|place| !self.counters[place].forgotten)
+    }
+
+    pub(super) fn state(&self, index: usize) -> Option<&State> {
+        self.of[index].map(|place| &self.counters[place].state)
+    }
+
+    pub(super) fn change<T>(
+        &mut self,
+        index: usize,
+        limit: &Limit,
+        change: impl FnOnce(&mut State) -> T,
+    ) -> Option<T> {
+        let counter = &mut self.counters[self.of[index]?];
+        (counter.limit, counter.forgotten) = (Some(*limit), false);
+        Some(change(&mut counter.state))
+    }
+
+    /// Forgets a counter; whether it was here.
+    pub(super) fn forget(&mut self, index: usize) -> bool {
+        let Some(place) = self.of[index] else { return false };
+        let counter = &mut self.counters[place];
+        counter.state = State::EMPTY;
+        !std::mem::replace(&mut counter.forgotten, true)
+    }
+
+    /// Writes what was changed, and lets all lock bits go.
+    pub(super) fn write(mut self, now: Timestamp) -> SmallVec<[Spilled; 1]> {
+        let mut spilled = SmallVec::new();
+        for place in 0..self.counters.len() {
+            let packed = self.counters[place].limit.and_then(|limit| self.pack(place, &limit, now));
+            let counter = &mut self.counters[place];
+            counter.locked = false;
+            match (counter.limit, packed) {
+                _ if counter.forgotten => counter.seat.unlock_free(),
+                (Some(_), Some(content)) => counter.seat.unlock_with(content),
+                (None, _) => counter.seat.unlock(),
+                (Some(_), None) => {
+                    counter.seat.unlock_free();
+                    let index = self.of.iter().position(|of| *of == Some(place)).unwrap_or(0);
+                    spilled.push(Spilled { index, state: std::mem::take(&mut counter.state) });
+                }
+            }
+        }
+        spilled
+    }
+
+    fn pack(&self, place: usize, limit: &Limit, now: Timestamp) -> Option<Content> {
+        let entry = self.table.registry.enter(limit)?;
+        let counter = &self.counters[place];
+        let packed = entry.packing.pack(limit, &counter.state, now)?;
+        Some(Content { hash: counter.seat.hash, number: entry.number, packed })
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        for counter in self.counters.iter().filter(|counter| counter.locked) {
+            counter.seat.unlock();
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The limits of counters, by number: a slot names the limit that left its state, so that anybody can read it.
+
+use std::collections::HashMap;
+use std::sync::{OnceLock, PoisonError, RwLock};
+
+use tidegate_core::{Limit, Packing, State, Timestamp};
+
+use super::slot::{Content, MAX_NUMBER};
+
+const PER_BLOCK: usize = 256;
+const BLOCKS: usize = (MAX_NUMBER as usize + 1) / PER_BLOCK;
+
+/// All limits that were ever packed, up to 32 767. Numbers are never given again.
+pub(super) struct Registry {
+    numbers: RwLock<HashMap<Limit, u16>>,
+    blocks: [OnceLock<Box<[OnceLock<Registered>]>>; BLOCKS],
+}
+
+/// A limit and how its states are packed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Registered {
+    pub(super) number: u16,
+    pub(super) limit: Limit,
+    pub(super) packing: Packing,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self { numbers: RwLock::default(), blocks: [const { OnceLock::new() }; BLOCKS] }
+    }
+}
+
+impl Registry {
+    /// The entry of a limit, which it gets now if it has none; `None` if its states are not packed, or there is no number
+    /// left.
+    pub(super) fn enter(&self, limit: &Limit) -> Option<&Registered> {
+        let packing = Packing::of(limit)?;
+        let known = self.numbers.read().unwrap_or_else(PoisonError::into_inner).get(limit).copied();
+        if let Some(number) = known {
+            return self.get(number);
+        }
+        let mut numbers = self.numbers.write().unwrap_or_else(PoisonError::into_inner);
+        let next = u16::try_from(numbers.len() + 1).ok().filter(|number| *number <= MAX_NUMBER)?;
+        let number = *numbers.entry(*limit).or_insert(next);
+        let (block, place) = Self::place(number);
+        let block = self.blocks[block].get_or_init(|| (0..PER_BLOCK).map(|_| OnceLock::new()).collect());
+        Some(block[place].get_or_init(|| Registered { number, limit: *limit, packing }))
+    }
+
+    pub(super) fn get(&self, number: u16) -> Option<&Registered> {
+        let (block, place) = Self::place(number);
+        self.blocks[block].get()?[place].get()
+    }
+
+    /// The state in a slot; an empty one if nobody knows its limit, which cannot be.
+    pub(super) fn state(&self, content: Content, now: Timestamp) -> State {
+        self.get(content.number).map_or(State::EMPTY, |entry| entry.state(content, now))
+    }
+
+    /// Whether nothing in the slot counts any more. `untouched_us` is for how long it was certainly not written.
+    pub(super) fn is_empty(&self, content: Content, now: Timestamp, untouched_us: u64) -> bool {
+        let Some(entry) = self.get(content.number) else { return true };
+        untouched_us >= entry.packing.life_us() || entry.state(content, now).empty_at() <= now
+    }
+
+    const fn place(number: u16) -> (usize, usize) {
+        (number as usize / PER_BLOCK % BLOCKS, number as usize % PER_BLOCK)
+    }
+}
+
+impl Registered {
+    pub(super) fn state(&self, content: Content, now: Timestamp) -> State {
+        self.packing.unpack(&self.limit, content.packed, now)
+    }
+}

@@ -1,0 +1,203 @@
+//! A counter in 16 bytes: a name and a word.
+//!
+//! The name is 60 bits of a keyed hash of the counter's key, the upper bits of the number of its limit, and a lock bit. The
+//! word is the lower bits of that number and the packed state. A name of 0 is a free place.
+//!
+//! Whoever holds the lock bit may change both; nobody else does. The holder stores the word, then the name without the lock
+//! bit, releasing: who then sees that name sees the word. Readers take the name, the word and the name again: if the names
+//! are alike and not locked, the word was that name's at some instant in between. Acquire loads keep these in order on every
+//! machine; on x86 they are plain loads.
+
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::thread::yield_now;
+
+use tidegate_core::PACKED_BITS;
+
+const LOCK: u64 = 1 << 63;
+const HASH_BITS: u32 = 60;
+const HASH_MASK: u64 = (1 << HASH_BITS) - 1;
+/// Bits of a limit's number in the word; the others are in the name.
+const LOW_BITS: u32 = u64::BITS - PACKED_BITS;
+
+/// The largest number of a limit.
+pub(super) const MAX_NUMBER: u16 = (1 << (LOW_BITS + 3)) - 1;
+
+/// How often a waiter looks before it lets others run.
+const LOOKS: u32 = 64;
+
+/// The identity of a counter: 60 bits, never 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Hash(u64);
+
+impl Hash {
+    pub(super) const fn new(hash: u64) -> Self {
+        match hash & HASH_MASK {
+            0 => Self(1),
+            bits => Self(bits),
+        }
+    }
+
+    /// Its upper bits.
+    pub(super) const fn top(self, bits: u32) -> u64 {
+        self.0 >> (HASH_BITS - bits)
+    }
+
+    /// All of it.
+    pub(super) const fn bits(self) -> u64 {
+        self.0
+    }
+}
+
+/// What a slot holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Content {
+    pub(super) hash: Hash,
+    /// The number of the limit that left the state.
+    pub(super) number: u16,
+    pub(super) packed: u64,
+}
+
+/// A place for a counter.
+#[derive(Default)]
+#[repr(align(16))]
+pub(super) struct Slot {
+    name: AtomicU64,
+    word: AtomicU64,
+}
+
+impl Content {
+    const fn name(self) -> u64 {
+        self.hash.0 | (self.number as u64 >> LOW_BITS) << HASH_BITS
+    }
+
+    const fn word(self) -> u64 {
+        (self.number as u64) << PACKED_BITS | self.packed
+    }
+
+    fn new(name: u64, word: u64) -> Option<Self> {
+        let hash = Hash(name & HASH_MASK);
+        let high = (name & !LOCK) >> HASH_BITS << LOW_BITS;
+        let number = u16::try_from(high | word >> PACKED_BITS).unwrap_or(0);
+        (hash.0 != 0).then_some(Self { hash, number, packed: word & ((1 << PACKED_BITS) - 1) })
+    }
+}
+
+impl Slot {
+    /// Whether it is, or is about to be, that counter's.
+    pub(super) fn is_of(&self, hash: Hash) -> bool {
+        self.name.load(Ordering::Acquire) & HASH_MASK == hash.0
+    }
+
+    pub(super) fn is_free(&self) -> bool {
+        self.name.load(Ordering::Acquire) == 0
+    }
+
+    /// What it held at some instant while this looked; waits while somebody changes it. `None` if it is free, or if
+    /// `given_up` says that it is no use to wait.
+    pub(super) fn look(&self, given_up: impl Fn() -> bool) -> Option<Content> {
+        let mut looks = 0;
+        loop {
+            let name = self.name.load(Ordering::Acquire);
+            let word = self.word.load(Ordering::Acquire);
+            fence(Ordering::Acquire);
+            if name & LOCK == 0 && self.name.load(Ordering::Relaxed) == name {
+                return Content::new(name, word);
+            }
+            if given_up() {
+                return None;
+            }
+            pause(&mut looks);
+        }
+    }
+
+    /// Takes the lock bit; `false` if `given_up` says that it is no use to wait.
+    pub(super) fn lock(&self, given_up: impl Fn() -> bool) -> bool {
+        let mut looks = 0;
+        while !self.try_lock() {
+            if given_up() {
+                return false;
+            }
+            pause(&mut looks);
+        }
+        true
+    }
+
+    /// Takes the lock bit, if it is free to take.
+    pub(super) fn try_lock(&self) -> bool {
+        let name = self.name.load(Ordering::Relaxed);
+        name & LOCK == 0
+            && self.name.compare_exchange(name, name | LOCK, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// What it holds; for the holder of the lock bit.
+    pub(super) fn held(&self) -> Option<Content> {
+        Content::new(self.name.load(Ordering::Relaxed), self.word.load(Ordering::Relaxed))
+    }
+
+    /// Gives the lock bit back with that content in place of what was there.
+    pub(super) fn unlock_with(&self, content: Content) {
+        self.word.store(content.word(), Ordering::Relaxed);
+        self.name.store(content.name(), Ordering::Release);
+    }
+
+    /// Gives the lock bit back and the place with it.
+    pub(super) fn unlock_free(&self) {
+        self.name.store(0, Ordering::Release);
+    }
+
+    /// Gives the lock bit back and changes nothing.
+    pub(super) fn unlock(&self) {
+        let name = self.name.load(Ordering::Relaxed);
+        self.name.store(name & !LOCK, Ordering::Release);
+    }
+
+    /// Takes a free place and the lock bit with it.
+    pub(super) fn claim(&self) -> bool {
+        self.name.compare_exchange(0, LOCK, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Sets the content of a slot that nobody else can see yet.
+    pub(super) fn set(&mut self, content: Content) {
+        *self = Self { name: AtomicU64::new(content.name()), word: AtomicU64::new(content.word()) };
+    }
+
+    /// Whether a slot that nobody else can see yet is free.
+    pub(super) fn is_unset(&mut self) -> bool {
+        *self.name.get_mut() == 0
+    }
+}
+
+fn pause(looks: &mut u32) {
+    *looks += 1;
+    if looks.is_multiple_of(LOOKS) { yield_now() } else { spin_loop() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_is_read_as_it_was_written() {
+        for number in [1, 4_095, 4_096, MAX_NUMBER] {
+            for packed in [0, 1, (1 << PACKED_BITS) - 1] {
+                let content = Content { hash: Hash::new(u64::MAX), number, packed };
+                let slot = Slot::default();
+                assert!(slot.is_free() && slot.claim() && !slot.is_free() && !slot.try_lock());
+                slot.unlock_with(content);
+                assert_eq!(slot.look(|| false), Some(content));
+                assert!(slot.is_of(content.hash));
+            }
+        }
+    }
+
+    #[test]
+    fn a_free_place_has_no_content() {
+        let slot = Slot::default();
+        assert_eq!(slot.look(|| false), None);
+        assert!(slot.try_lock());
+        assert_eq!((slot.held(), slot.look(|| true)), (None, None));
+        slot.unlock();
+        assert!(slot.is_free());
+    }
+}

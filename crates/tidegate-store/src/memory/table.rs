@@ -1,0 +1,260 @@
+//! All counters: segments by the upper bits of their hashes, each as large as it needs to be.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use arc_swap::{ArcSwap, Guard};
+use tidegate_core::{KeyRef, Limit, State, Timestamp};
+
+use super::registry::{Registered, Registry};
+use super::segment::{Claimed, Place, Segment};
+use super::slot::{Content, Hash, Slot};
+
+/// A segment is this large when the table is at its cap, more or less: small enough to be rebuilt in some microseconds.
+const SEGMENT_BYTES: usize = 64 << 10;
+const MIN_SEGMENTS: usize = 16;
+const MAX_SEGMENTS: usize = 1 << 20;
+
+/// Below this share of its places a segment that finds no room for a counter drops another rather than to grow.
+const GROW_AT_PERCENT: usize = 50;
+/// Below this share a segment that is swept shrinks.
+const SHRINK_AT_PERCENT: usize = 25;
+
+/// The table.
+pub(super) struct Table {
+    hasher: RandomState,
+    pub(super) registry: Registry,
+    segments: Box<[ArcSwap<Segment>]>,
+    segment_bits: u32,
+    bytes: AtomicUsize,
+    cap_bytes: usize,
+    evicted: AtomicU64,
+}
+
+/// A segment as it was when somebody looked, and where a counter stands in it.
+pub(super) struct Seat {
+    pub(super) hash: Hash,
+    segment: Guard<Arc<Segment>>,
+    place: Option<Place>,
+}
+
+impl Table {
+    pub(super) fn with_cap(cap_bytes: usize) -> Self {
+        let segments = (cap_bytes / SEGMENT_BYTES).next_power_of_two().clamp(MIN_SEGMENTS, MAX_SEGMENTS);
+        let empty = || ArcSwap::from_pointee(Segment::new(1, Timestamp::ZERO));
+        let segments: Box<[ArcSwap<Segment>]> = (0..segments).map(|_| empty()).collect();
+        let bytes = segments.iter().map(|segment| segment.load().bytes()).sum();
+        Self {
+            hasher: RandomState::new(),
+            registry: Registry::default(),
+            segment_bits: segments.len().ilog2(),
+            segments,
+            bytes: AtomicUsize::new(bytes),
+            cap_bytes,
+            evicted: AtomicU64::new(0),
+        }
+    }
+
+    /// How many counters there are, those included that have emptied and were not swept yet.
+    pub(super) fn len(&self) -> usize {
+        self.segments.iter().map(|segment| segment.load().occupied()).sum()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// How many counters were dropped while they counted.
+    pub(super) fn evicted(&self) -> u64 {
+        self.evicted.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn hash(&self, key: KeyRef<'_>) -> Hash {
+        Hash::new(self.hasher.hash_one(key.bytes()))
+    }
+
+    /// The segment of a counter, swept if it is time, with its line on the way from memory.
+    pub(super) fn seat(&self, hash: Hash, now: Timestamp) -> Seat {
+        loop {
+            let segment = self.segment(hash).load();
+            segment.touch(hash);
+            match segment.is_due(now) {
+                None => return Seat { hash, segment, place: None },
+                Some(since_us) => self.tend(hash, &segment, since_us, now),
+            }
+        }
+    }
+
+    /// Gives a counter a place, if need be that of another, but of none that is pinned: a plan never makes room for itself.
+    /// If there is none to be had, `false`.
+    pub(super) fn claim(
+        &self,
+        seat: &mut Seat,
+        entry: &Registered,
+        (now, pinned): (Timestamp, &[Hash]),
+    ) -> bool {
+        let content = Content { hash: seat.hash, number: entry.number, packed: 0 };
+        loop {
+            match seat.segment.claim(content, &self.registry, (now, pinned)) {
+                Claimed::New | Claimed::There => return seat.find(),
+                Claimed::Retired => {}
+                Claimed::Full if self.grows(&seat.segment) => {
+                    let lines = seat.segment.main_lines();
+                    let more = if lines < 64 { lines * 2 } else { lines + lines / 8 };
+                    self.rebuild(seat.hash, &seat.segment, more, now);
+                }
+                Claimed::Full if self.evict_for(seat, (now, pinned)) => continue,
+                Claimed::Full => return false,
+            }
+            *seat = self.seat(seat.hash, now);
+        }
+    }
+
+    pub(super) fn state(&self, content: Content, now: Timestamp) -> State {
+        self.registry.state(content, now)
+    }
+
+    fn segment(&self, hash: Hash) -> &ArcSwap<Segment> {
+        &self.segments[usize::try_from(hash.top(self.segment_bits)).unwrap_or(0)]
+    }
+
+    /// Whether a segment that is full may grow, within the cap.
+    fn grows(&self, segment: &Segment) -> bool {
+        let well_used = segment.occupied() * 100 >= segment.slots() * GROW_AT_PERCENT;
+        well_used && self.bytes() + segment.bytes() / 4 <= self.cap_bytes
+    }
+
+    /// Sweeps a segment, or makes a new one of it if nobody has looked for so long that its times cannot be told.
+    fn tend(&self, hash: Hash, segment: &Guard<Arc<Segment>>, since_us: u64, now: Timestamp) {
+        const DAY_US: u64 = 86_400_000_000;
+        let (lines, used) = (segment.main_lines(), segment.occupied() * 100 / segment.slots());
+        if since_us >= DAY_US {
+            self.rebuild(hash, segment, lines, now);
+        } else if used < SHRINK_AT_PERCENT && lines > 1 {
+            self.rebuild(hash, segment, lines.div_ceil(2), now);
+        } else {
+            segment.sweep(&self.registry, now);
+        }
+    }
+
+    /// Puts a segment of another size in the place of one, or waits until somebody else has.
+    fn rebuild(&self, hash: Hash, old: &Guard<Arc<Segment>>, lines: usize, now: Timestamp) {
+        let home = self.segment(hash);
+        let mut kept = Vec::with_capacity(old.slots());
+        if !old.retire(&self.registry, now, |content| kept.push(content)) {
+            while Arc::ptr_eq(&home.load(), old) {
+                std::thread::yield_now();
+            }
+            return;
+        }
+        let fresh = (0..).map(|more| lines + lines * more / 4 + more).find_map(|lines| {
+            let mut fresh = Segment::new(lines, now);
+            kept.iter().all(|content| fresh.put(*content)).then_some(fresh)
+        });
+        if let Some(fresh) = fresh {
+            self.bytes.fetch_add(fresh.bytes(), Ordering::Relaxed);
+            home.store(Arc::new(fresh));
+            self.bytes.fetch_sub(old.bytes(), Ordering::Relaxed);
+        }
+    }
+
+    /// Drops the rival that matters least: the one that has used the least share of its limit, then the first to empty.
+    fn evict_for(&self, seat: &Seat, (now, pinned): (Timestamp, &[Hash])) -> bool {
+        let weight = |content: Content| {
+            let Some(entry) = self.registry.get(content.number) else { return (0, 0) };
+            let state = entry.state(content, now);
+            (fullness(&entry.limit, &state, now), state.empty_at().as_micros())
+        };
+        let rivals = seat.segment.rivals(seat.hash).filter_map(|place| {
+            let content = seat.segment.slot(place).look(|| true)?;
+            if pinned.contains(&content.hash) {
+                return None;
+            }
+            Some((weight(content), place, content))
+        });
+        let Some((_, place, content)) = rivals.min_by_key(|(weight, ..)| *weight) else { return false };
+        let slot = seat.segment.slot(place);
+        if !slot.lock(|| seat.segment.is_retired()) {
+            return true;
+        }
+        if slot.held() == Some(content) && !seat.segment.is_retired() {
+            slot.unlock_free();
+            seat.segment.one_less();
+            self.evicted.fetch_add(u64::from(weight(content).1 > now.as_micros()), Ordering::Relaxed);
+        } else {
+            slot.unlock();
+        }
+        true
+    }
+}
+
+/// How much of its limit a counter has used, in thousandths.
+fn fullness(limit: &Limit, state: &State, now: Timestamp) -> u64 {
+    let verdict = limit.verdict(state, now, tidegate_core::Outcome::Allowed);
+    let used = verdict.limit - verdict.remaining.min(verdict.limit);
+    used.saturating_mul(1_000) / verdict.limit.max(1)
+}
+
+impl Seat {
+    /// Looks for the counter; whether it is there.
+    pub(super) fn find(&mut self) -> bool {
+        self.place = self.segment.find(self.hash);
+        self.place.is_some()
+    }
+
+    pub(super) fn slot(&self) -> Option<&Slot> {
+        self.place.map(|place| self.segment.slot(place))
+    }
+
+    /// The order in which lock bits are taken: that of the slots in memory.
+    pub(super) fn order(&self) -> usize {
+        self.slot().map_or(0, |slot| std::ptr::from_ref(slot).addr())
+    }
+
+    /// What the counter's slot held at some instant while this looked; `None` if it is not its slot any more.
+    pub(super) fn look(&self) -> Option<Content> {
+        let content = self.slot()?.look(|| self.segment.is_retired())?;
+        (content.hash == self.hash && !self.segment.is_retired()).then_some(content)
+    }
+
+    /// Takes the lock bit of the counter's slot; `false` if it is not its slot any more.
+    pub(super) fn lock(&self) -> bool {
+        let Some(slot) = self.slot() else { return false };
+        if !slot.lock(|| self.segment.is_retired()) {
+            return false;
+        }
+        let is_ours = slot.is_of(self.hash) && !self.segment.is_retired();
+        if !is_ours {
+            slot.unlock();
+        }
+        is_ours
+    }
+
+    /// Whether the segment is still the one where the counter would be.
+    pub(super) fn is_current(&self) -> bool {
+        !self.segment.is_retired()
+    }
+
+    /// Gives the lock bit back with that content.
+    pub(super) fn unlock_with(&self, content: Content) {
+        if let Some(slot) = self.slot() {
+            slot.unlock_with(content);
+        }
+    }
+
+    /// Gives the lock bit back and changes nothing.
+    pub(super) fn unlock(&self) {
+        if let Some(slot) = self.slot() {
+            slot.unlock();
+        }
+    }
+
+    /// Gives the place of a counter back whose lock bit is held.
+    pub(super) fn unlock_free(&self) {
+        if let Some(slot) = self.slot() {
+            slot.unlock_free();
+            self.segment.one_less();
+        }
+    }
+}
