@@ -110,7 +110,8 @@ impl Packing {
             }
             _ => return None,
         };
-        (self.unpack(limit, word, now) == *state).then_some(word)
+        let lives_too_long = state.empty_at() > now.plus_us(self.life_us);
+        (!lives_too_long && self.unpack(limit, word, now) == *state).then_some(word)
     }
 
     /// The state again. `limit` is the one that left it, with its numbers of then.

@@ -8,5 +8,7 @@ mod allocations;
 mod bounds;
 #[path = "store/conformance.rs"]
 mod conformance;
+#[path = "store/differential.rs"]
+mod differential;
 #[path = "store/mutants.rs"]
 mod mutants;

@@ -98,4 +98,8 @@ fn a_debt_beyond_its_room_is_not_packed() {
     let mut state = State::EMPTY;
     limit.charge(&mut state, now, 16_384, Ticket::default());
     assert_eq!(packing.pack(&limit, &state, now), None);
+    let slow = Limit::gcra(Rate::new(1, Duration::from_secs(3_600)).unwrap(), 5).unwrap();
+    let mut state = State::EMPTY;
+    slow.charge(&mut state, now, 100, Ticket::default());
+    assert_eq!(Packing::of(&slow).unwrap().pack(&slow, &state, now), None, "it lasts for days");
 }
