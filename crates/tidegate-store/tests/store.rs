@@ -10,5 +10,7 @@ mod bounds;
 mod conformance;
 #[path = "store/differential.rs"]
 mod differential;
+#[path = "store/table.rs"]
+mod table;
 #[path = "store/mutants.rs"]
 mod mutants;

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 use tidegate_core::{Limit, Plan, State, Timestamp};
 
-use super::slot::{Content, Hash};
+use super::slot::{Content, Hash, Slot};
 use super::table::{Seat, Table};
 use crate::ways::Intent;
 
@@ -80,8 +80,7 @@ impl<'a> Held<'a> {
         for index in order {
             let counter = &mut self.counters[index];
             counter.locked = counter.seat.lock();
-            let Some(content) = counter.seat.slot().filter(|_| counter.locked).and_then(|slot| slot.held())
-            else {
+            let Some(content) = counter.seat.slot().filter(|_| counter.locked).and_then(Slot::held) else {
                 return Err(Moved);
             };
             counter.state = self.table.state(content, now);

@@ -1,12 +1,13 @@
 //! The way of most plans: all of their counters are in the table, and each charge pays if all pass. No mutex is taken.
 //!
-//! Everything is read first; if a charge is refused, that is the answer, and nothing was written. Otherwise the lock bits
-//! are taken in the order of their addresses, what was read is read again, and the new states are stored.
+//! Everything is read and computed first; if a charge is refused, that is the answer, and nothing was written. Otherwise the
+//! lock bits are taken in the order of their addresses, what was read is compared with what is there now, and the new words
+//! are stored. If something has changed meanwhile, all of it is done again; after a few times the other way is taken, which
+//! takes the bits before it reads.
 
 use smallvec::SmallVec;
-use tidegate_core::{Charge, Outcome, Pay, Plan, State, Timestamp};
+use tidegate_core::{Charge, Pay, Plan, State, Timestamp, Verdict};
 
-use super::registry::Registered;
 use super::slot::Content;
 use super::table::{Seat, Table};
 use crate::contract::{Answer, Verdicts};
@@ -14,142 +15,144 @@ use crate::contract::{Answer, Verdicts};
 /// Plans with more charges go the other way.
 const MOST_CHARGES: usize = 16;
 
-/// What came of an attempt.
-enum Tried {
-    Answered(Answer),
+/// After so many attempts the other way is taken.
+const ATTEMPTS: usize = 64;
+
+/// Why there is no answer.
+enum Why {
     /// Something changed meanwhile.
     Again,
     /// This is not the way for such a plan.
     Unfit,
 }
 
-/// A charge and its counter.
-struct Seated<'a> {
-    charge: Charge<'a>,
-    /// The limit with its number.
-    entry: &'a Registered,
+/// A charge with what it found and what it leaves.
+struct Seated {
     seat: Seat,
     /// What was in the slot; `None` if the counter is not there yet.
     seen: Option<Content>,
-    state: State,
-    outcome: Outcome,
+    left: Content,
+    verdict: Verdict,
     locked: bool,
 }
 
-type All<'a> = SmallVec<[Seated<'a>; 4]>;
-
 /// Decides a plan, if this is the way for it. `knows_others` tells whether a counter that is not in the table may be
 /// elsewhere.
-pub(super) fn decide<'a>(
-    table: &'a Table,
-    plan: &'a Plan,
-    now: Timestamp,
-    knows_others: bool,
-) -> Option<Answer> {
+pub(super) fn decide(table: &Table, plan: &Plan, now: Timestamp, knows_others: bool) -> Option<Answer> {
     if plan.idempotency().is_some() || plan.len() > MOST_CHARGES || plan.is_empty() {
         return None;
     }
-    loop {
+    for _ in 0..ATTEMPTS {
         match attempt(table, plan, now, knows_others) {
-            Tried::Answered(answer) => return Some(answer),
-            Tried::Again => {}
-            Tried::Unfit => return None,
+            Ok(answer) => return Some(answer),
+            Err(Why::Again) => {}
+            Err(Why::Unfit) => break,
         }
     }
+    None
 }
 
-fn attempt<'a>(table: &'a Table, plan: &'a Plan, now: Timestamp, knows_others: bool) -> Tried {
-    let mut all = All::new();
+fn attempt(table: &Table, plan: &Plan, now: Timestamp, knows_others: bool) -> Result<Answer, Why> {
+    let mut all: SmallVec<[Seated; 4]> = SmallVec::new();
+    let mut passes = true;
     for charge in plan.charges() {
         if charge.pay != Pay::IfAdmitted || charge.group > 0 || charge.cost == 0 {
-            return Tried::Unfit;
+            return Err(Why::Unfit);
         }
-        let seated = match Seated::read(table, charge, now) {
-            Ok(seated) => seated,
-            Err(tried) => return tried,
-        };
-        if all.iter().any(|other: &Seated<'_>| other.seat.hash == seated.seat.hash) {
-            return Tried::Unfit;
+        let seated = Seated::read(table, &charge, now)?;
+        let has_twin = all.iter().any(|other| other.seat.hash == seated.seat.hash);
+        if has_twin || seated.seen.is_none() && knows_others {
+            return Err(Why::Unfit);
         }
-        if seated.seen.is_none() && knows_others {
-            return Tried::Unfit;
-        }
+        passes &= seated.verdict.allowed();
         all.push(seated);
     }
-    if all.iter().any(|one| !one.outcome.allowed()) {
-        return if all.iter_mut().all(Seated::is_unchanged) {
-            Tried::Answered(answer(plan, &all, now, false))
-        } else {
-            Tried::Again
-        };
+    if passes {
+        return admit(table, plan, &mut all, now);
     }
-    admit(table, plan, &mut all, now)
+    let answer = refuse(table, plan, &all, now);
+    if all.len() == 1 || all.iter_mut().all(Seated::is_unchanged) { Ok(answer) } else { Err(Why::Again) }
+}
+
+/// One of the charges is refused: the others are told what is there.
+fn refuse(table: &Table, plan: &Plan, all: &[Seated], now: Timestamp) -> Answer {
+    let verdict = |(one, charge): (&Seated, Charge<'_>)| match one.seen {
+        _ if !one.verdict.allowed() => one.verdict,
+        Some(seen) => charge.limit.verdict(&table.state(seen, now), now, one.verdict.outcome),
+        None => charge.limit.verdict(&State::EMPTY, now, one.verdict.outcome),
+    };
+    Answer::new(plan, all.iter().zip(plan.charges()).map(verdict).collect(), |_| false)
 }
 
 /// Everything passed when it was read.
-fn admit(table: &Table, plan: &Plan, all: &mut All<'_>, now: Timestamp) -> Tried {
-    let hashes: SmallVec<[_; 4]> = all.iter().map(|one| one.seat.hash).collect();
-    for one in all.iter_mut().filter(|one| one.seen.is_none()) {
-        if !table.claim(&mut one.seat, one.entry, (now, &hashes)) {
-            return Tried::Unfit;
-        }
+fn admit(table: &Table, plan: &Plan, all: &mut [Seated], now: Timestamp) -> Result<Answer, Why> {
+    if all.iter().any(|one| one.seen.is_none()) {
+        return Err(make_places(table, all, now));
     }
-    let mut order: SmallVec<[usize; 4]> = (0..all.len()).collect();
-    if all.len() > 1 {
+    if let [one] = all {
+        one.lock()?;
+    } else {
+        let mut order: SmallVec<[usize; 4]> = (0..all.len()).collect();
         order.sort_unstable_by_key(|index| all[*index].seat.order());
-    }
-    for index in order {
-        if !all[index].lock_and_read(table, now) {
-            return Tried::Again;
+        for index in order {
+            all[index].lock()?;
         }
     }
-    let mut contents: SmallVec<[Content; 4]> = SmallVec::new();
     for one in all.iter_mut() {
-        let limit = one.charge.limit;
-        limit.charge(&mut one.state, now, one.charge.cost, plan.ticket());
-        let Some(packed) = one.entry.packing.pack(limit, &one.state, now) else { return Tried::Unfit };
-        contents.push(Content { hash: one.seat.hash, number: one.entry.number, packed });
-    }
-    for (one, content) in all.iter_mut().zip(contents) {
-        one.seat.unlock_with(content);
+        one.seat.unlock_with(one.left);
         one.locked = false;
     }
-    Tried::Answered(answer(plan, all, now, true))
+    let verdicts: Verdicts = all.iter().map(|one| one.verdict).collect();
+    Ok(Answer::new(plan, verdicts, |_| true))
 }
 
-fn answer(plan: &Plan, all: &All<'_>, now: Timestamp, paid: bool) -> Answer {
-    let verdicts: Verdicts =
-        all.iter().map(|one| one.charge.limit.verdict(&one.state, now, one.outcome)).collect();
-    Answer::new(plan, verdicts, |_| paid)
-}
-
-impl<'a> Seated<'a> {
-    /// Reads the counter and judges the charge.
-    fn read(table: &'a Table, charge: Charge<'a>, now: Timestamp) -> Result<Self, Tried> {
-        let mut seat = table.seat(table.hash(charge.key), now);
-        let (mut seen, mut state, mut left_by) = (None, State::EMPTY, None);
-        if seat.find() {
-            let content = seat.look().ok_or(Tried::Again)?;
-            let entry = table.registry.get(content.number).ok_or(Tried::Unfit)?;
-            (seen, state, left_by) = (Some(content), entry.state(content, now), Some(entry));
+/// Gives places to counters that are not there yet; then all is to be done again.
+#[cold]
+fn make_places(table: &Table, all: &mut [Seated], now: Timestamp) -> Why {
+    let hashes: SmallVec<[_; 4]> = all.iter().map(|one| one.seat.hash).collect();
+    for one in all.iter_mut().filter(|one| one.seen.is_none()) {
+        let has_place = table
+            .registry
+            .get(one.left.number)
+            .is_some_and(|entry| table.claim(&mut one.seat, entry, (now, &hashes)));
+        if !has_place {
+            return Why::Unfit;
         }
-        let same = left_by.filter(|entry| entry.limit == *charge.limit);
-        let entry = same.or_else(|| table.registry.enter(charge.limit)).ok_or(Tried::Unfit)?;
-        let outcome = charge.limit.judge(&state, now, charge.cost);
-        Ok(Self { charge, entry, seat, seen, state, outcome, locked: false })
+    }
+    Why::Again
+}
+
+impl Seated {
+    /// Reads the counter and computes what the charge leaves.
+    #[inline]
+    fn read(table: &Table, charge: &Charge<'_>, now: Timestamp) -> Result<Self, Why> {
+        let mut seat = table.seat(table.hash(charge.key), now);
+        let limit = charge.limit;
+        let (seen, mut state, left_by) = if seat.find() {
+            let content = seat.look().ok_or(Why::Again)?;
+            let entry = table.registry.get(content.number).ok_or(Why::Unfit)?;
+            (Some(content), entry.state(content, now), Some(entry))
+        } else {
+            (None, State::EMPTY, None)
+        };
+        let same = left_by.filter(|entry| entry.limit == *limit);
+        let entry = match same {
+            Some(entry) => entry,
+            None => table.registry.enter(limit).ok_or(Why::Unfit)?,
+        };
+        let verdict = limit.step(&mut state, now, charge.cost).map_err(|_| Why::Unfit)?;
+        let packed =
+            if verdict.allowed() { entry.packing.pack(limit, &state, now).ok_or(Why::Unfit)? } else { 0 };
+        let left = Content { hash: seat.hash, number: entry.number, packed };
+        Ok(Self { seat, seen, left, verdict, locked: false })
     }
 
-    /// Takes the lock bit and reads again; `false` if the counter is elsewhere now, or refuses now.
-    fn lock_and_read(&mut self, table: &Table, now: Timestamp) -> bool {
+    /// Takes the lock bit, if nothing has changed.
+    #[inline]
+    fn lock(&mut self) -> Result<(), Why> {
         self.locked = self.seat.lock();
-        let Some(content) = self.seat.slot().filter(|_| self.locked).and_then(|slot| slot.held()) else {
-            return false;
-        };
-        if self.seen != Some(content) {
-            self.state = table.state(content, now);
-            self.outcome = self.charge.limit.judge(&self.state, now, self.charge.cost);
-        }
-        self.outcome.allowed()
+        let is_same = self.locked && self.seat.slot().is_some_and(|slot| slot.held() == self.seen);
+        if is_same { Ok(()) } else { Err(Why::Again) }
     }
 
     /// Whether what was read is still so.
@@ -161,7 +164,7 @@ impl<'a> Seated<'a> {
     }
 }
 
-impl Drop for Seated<'_> {
+impl Drop for Seated {
     fn drop(&mut self) {
         if self.locked {
             self.seat.unlock();

@@ -234,7 +234,7 @@ impl Segment {
     /// The two lines of a counter.
     fn candidates(&self, hash: Hash) -> [usize; 2] {
         let lines = self.main_lines() as u64;
-        let scaled = |bits: u64| usize::try_from((bits & 0xffff_ffff) * lines >> 32).unwrap_or(0);
+        let scaled = |bits: u64| usize::try_from(((bits & 0xffff_ffff) * lines) >> 32).unwrap_or(0);
         [scaled(hash.bits()), scaled(hash.bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32)]
     }
 

@@ -17,7 +17,7 @@ const MIN_SEGMENTS: usize = 16;
 const MAX_SEGMENTS: usize = 1 << 20;
 
 /// Below this share of its places a segment that finds no room for a counter drops another rather than to grow.
-const GROW_AT_PERCENT: usize = 50;
+const GROW_AT_PERCENT: usize = 25;
 /// Below this share a segment that is swept shrinks.
 const SHRINK_AT_PERCENT: usize = 25;
 
@@ -30,6 +30,8 @@ pub(super) struct Table {
     bytes: AtomicUsize,
     cap_bytes: usize,
     evicted: AtomicU64,
+    /// The segment that is looked after next.
+    next: AtomicUsize,
 }
 
 /// A segment as it was when somebody looked, and where a counter stands in it.
@@ -53,6 +55,7 @@ impl Table {
             bytes: AtomicUsize::new(bytes),
             cap_bytes,
             evicted: AtomicU64::new(0),
+            next: AtomicUsize::new(0),
         }
     }
 
@@ -81,8 +84,20 @@ impl Table {
             segment.touch(hash);
             match segment.is_due(now) {
                 None => return Seat { hash, segment, place: None },
-                Some(since_us) => self.tend(hash, &segment, since_us, now),
+                Some(since_us) => {
+                    self.tend(self.segment(hash), &segment, since_us, now);
+                    self.tend_next(now);
+                }
             }
+        }
+    }
+
+    /// Looks after one more segment, so that those that nobody asks for have their turn.
+    fn tend_next(&self, now: Timestamp) {
+        let next = self.next.fetch_add(1, Ordering::Relaxed) % self.segments.len();
+        let segment = self.segments[next].load();
+        if let Some(since_us) = segment.is_due(now) {
+            self.tend(&self.segments[next], &segment, since_us, now);
         }
     }
 
@@ -102,7 +117,7 @@ impl Table {
                 Claimed::Full if self.grows(&seat.segment) => {
                     let lines = seat.segment.main_lines();
                     let more = if lines < 64 { lines * 2 } else { lines + lines / 8 };
-                    self.rebuild(seat.hash, &seat.segment, more, now);
+                    self.rebuild(self.segment(seat.hash), &seat.segment, more, now);
                 }
                 Claimed::Full if self.evict_for(seat, (now, pinned)) => continue,
                 Claimed::Full => return false,
@@ -126,21 +141,20 @@ impl Table {
     }
 
     /// Sweeps a segment, or makes a new one of it if nobody has looked for so long that its times cannot be told.
-    fn tend(&self, hash: Hash, segment: &Guard<Arc<Segment>>, since_us: u64, now: Timestamp) {
+    fn tend(&self, home: &ArcSwap<Segment>, segment: &Guard<Arc<Segment>>, since_us: u64, now: Timestamp) {
         const DAY_US: u64 = 86_400_000_000;
         let (lines, used) = (segment.main_lines(), segment.occupied() * 100 / segment.slots());
         if since_us >= DAY_US {
-            self.rebuild(hash, segment, lines, now);
+            self.rebuild(home, segment, lines, now);
         } else if used < SHRINK_AT_PERCENT && lines > 1 {
-            self.rebuild(hash, segment, lines.div_ceil(2), now);
+            self.rebuild(home, segment, lines.div_ceil(2), now);
         } else {
             segment.sweep(&self.registry, now);
         }
     }
 
     /// Puts a segment of another size in the place of one, or waits until somebody else has.
-    fn rebuild(&self, hash: Hash, old: &Guard<Arc<Segment>>, lines: usize, now: Timestamp) {
-        let home = self.segment(hash);
+    fn rebuild(&self, home: &ArcSwap<Segment>, old: &Guard<Arc<Segment>>, lines: usize, now: Timestamp) {
         let mut kept = Vec::with_capacity(old.slots());
         if !old.retire(&self.registry, now, |content| kept.push(content)) {
             while Arc::ptr_eq(&home.load(), old) {
