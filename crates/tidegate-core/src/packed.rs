@@ -91,7 +91,16 @@ impl Packing {
 
     /// A state in 52 bits, as that limit left it; `None` if it does not fit.
     pub fn pack(self, limit: &Limit, state: &State, now: Timestamp) -> Option<u64> {
-        let word = match (self.form, &state.0) {
+        let word = self.pack_admitted(state)?;
+        let lives_too_long = state.empty_at() > now.plus_us(self.life_us);
+        (!lives_too_long && self.unpack(limit, word, now) == *state).then_some(word)
+    }
+
+    /// The same for a state that the limit has just admitted something to: it is within the limit, and nothing of it is
+    /// older than its life.
+    #[inline]
+    pub fn pack_admitted(self, state: &State) -> Option<u64> {
+        Some(match (self.form, &state.0) {
             (_, Form::Empty) => 0,
             (PackedForm::Meter { part_bits }, Form::Meter(state)) => {
                 let small = fit(state.used(), SMALL_BITS - part_bits)? << part_bits;
@@ -109,12 +118,11 @@ impl Packing {
                 numbered(state.start_us() / length_us, fit(newest, half)? << half | fit(oldest, half)?)
             }
             _ => return None,
-        };
-        let lives_too_long = state.empty_at() > now.plus_us(self.life_us);
-        (!lives_too_long && self.unpack(limit, word, now) == *state).then_some(word)
+        })
     }
 
     /// The state again. `limit` is the one that left it, with its numbers of then.
+    #[inline]
     pub fn unpack(self, limit: &Limit, word: u64, now: Timestamp) -> State {
         let small = low(word, SMALL_BITS);
         let count = low(word, COUNT_BITS);

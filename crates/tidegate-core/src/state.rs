@@ -126,6 +126,11 @@ impl Limit {
         if !self.covers(now) {
             return Err(Outside);
         }
+        if let (Kind::Meter(meter), 1..) = (&self.kind, cost) {
+            let (outcome, left, standing) = meter.step(state.meter(), now, cost);
+            state.0 = left.map_or(std::mem::take(&mut state.0), Form::Meter);
+            return Ok(self.told(standing, now, outcome));
+        }
         let outcome = self.judge(state, now, cost);
         if outcome.allowed() {
             self.charge(state, now, cost, Ticket::default());
@@ -212,7 +217,10 @@ impl Limit {
 
     /// The verdict on a charge that had this outcome, for the counter as it now is.
     pub fn verdict(&self, state: &State, now: Timestamp, outcome: Outcome) -> Verdict {
-        let standing = self.standing(state, now);
+        self.told(self.standing(state, now), now, outcome)
+    }
+
+    fn told(&self, standing: Standing, now: Timestamp, outcome: Outcome) -> Verdict {
         let limit = self.capacity();
         Verdict {
             outcome,

@@ -110,6 +110,21 @@ impl Answer {
         Self { verdicts, ticket: plan.ticket(), replayed: false, paid: bits, allowed, delay_us }
     }
 
+    /// An answer to a plan of one charge, of its first group.
+    #[inline]
+    pub(crate) fn to_one(plan: &Plan, verdict: Verdict, paid: bool) -> Self {
+        let mut verdicts = Verdicts::new();
+        verdicts.push(verdict);
+        Self {
+            verdicts,
+            ticket: plan.ticket(),
+            replayed: false,
+            paid: u64::from(paid),
+            allowed: verdict.allowed(),
+            delay_us: verdict.delay_us(),
+        }
+    }
+
     /// The same answer given again.
     #[must_use]
     pub fn replay(mut self) -> Self {

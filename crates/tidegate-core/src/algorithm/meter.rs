@@ -88,6 +88,24 @@ impl Meter {
         }
     }
 
+    /// Judges, charges if it passes, and tells what is left: as one after the other, with the level found once.
+    #[inline]
+    pub(crate) fn step(
+        &self,
+        state: Option<&MeterState>,
+        now: Timestamp,
+        cost: u64,
+    ) -> (Outcome, Option<MeterState>, Standing) {
+        let level = self.level(state, now);
+        let wanted = level.used.saturating_add(cost);
+        if cost > self.capacity || wanted > self.capacity {
+            return (self.judge(state, now, cost), None, self.standing(state, now));
+        }
+        let outcome = if self.shape { self.judge(state, now, cost) } else { Outcome::Allowed };
+        let left = self.stored(wanted, level.since);
+        (outcome, Some(left), Standing { used: wanted, reset_at_us: left.empty_at_us.max(now.as_micros()) })
+    }
+
     pub(crate) fn charge(&self, state: Option<&MeterState>, now: Timestamp, cost: u64) -> MeterState {
         let level = self.level(state, now);
         self.stored(add(level.used, cost), level.since)
@@ -114,6 +132,7 @@ impl Meter {
     }
 
     /// What is left at `now`. A clock that stepped back a little finds the level as it was left.
+    #[inline]
     fn level(&self, state: Option<&MeterState>, now: Timestamp) -> Level {
         let now_us = now.as_micros();
         let empty = Level { used: 0, since: Mark::at(now_us), forgotten_at_us: now_us };

@@ -51,10 +51,19 @@ proptest! {
         for (pause_us, step) in steps {
             now = now.plus_us(pause_us);
             match step {
-                Step::Charge(cost) if limit.judge(&state, now, cost).allowed() => {
-                    limit.charge(&mut state, now, cost, Ticket::default());
+                Step::Charge(cost) => {
+                    let mut other = state.clone();
+                    let judged = limit.judge(&other, now, cost);
+                    if judged.allowed() {
+                        limit.charge(&mut other, now, cost, Ticket::default());
+                    }
+                    let verdict = limit.step(&mut state, now, cost).unwrap();
+                    prop_assert_eq!((&state, verdict), (&other, limit.verdict(&other, now, judged)));
+                    if judged.allowed() {
+                        let packed = packing.pack(&limit, &state, now);
+                        prop_assert!(packed.is_some() && packed == packing.pack_admitted(&state));
+                    }
                 }
-                Step::Charge(_) => {}
                 Step::Refund(units) => limit.refund(&mut state, now, Refund { units, charged_at: now }),
             }
             let word = packing.pack(&limit, &state, now);

@@ -43,7 +43,12 @@ pub(super) fn decide(table: &Table, plan: &Plan, now: Timestamp, knows_others: b
         return None;
     }
     for _ in 0..ATTEMPTS {
-        match attempt(table, plan, now, knows_others) {
+        let tried = if plan.len() == 1 {
+            attempt_one(table, plan, now, knows_others)
+        } else {
+            attempt(table, plan, now, knows_others)
+        };
+        match tried {
             Ok(answer) => return Some(answer),
             Err(Why::Again) => {}
             Err(Why::Unfit) => break,
@@ -52,11 +57,37 @@ pub(super) fn decide(table: &Table, plan: &Plan, now: Timestamp, knows_others: b
     None
 }
 
+/// The same as [`attempt`] for one charge.
+#[inline]
+fn attempt_one(table: &Table, plan: &Plan, now: Timestamp, knows_others: bool) -> Result<Answer, Why> {
+    let charge = plan.get(0);
+    if !is_plain(&charge) {
+        return Err(Why::Unfit);
+    }
+    let mut one = Seated::read(table, &charge, now)?;
+    let passes = one.verdict.allowed();
+    if one.seen.is_none() && knows_others {
+        return Err(Why::Unfit);
+    }
+    if passes && one.seen.is_none() {
+        return Err(make_places(table, std::slice::from_mut(&mut one), now));
+    }
+    if passes {
+        one.lock()?;
+        one.unlock();
+    }
+    Ok(Answer::to_one(plan, one.verdict, passes))
+}
+
+fn is_plain(charge: &Charge<'_>) -> bool {
+    charge.pay == Pay::IfAdmitted && charge.group == 0 && charge.cost > 0
+}
+
 fn attempt(table: &Table, plan: &Plan, now: Timestamp, knows_others: bool) -> Result<Answer, Why> {
     let mut all: SmallVec<[Seated; 4]> = SmallVec::new();
     let mut passes = true;
     for charge in plan.charges() {
-        if charge.pay != Pay::IfAdmitted || charge.group > 0 || charge.cost == 0 {
+        if !is_plain(&charge) {
             return Err(Why::Unfit);
         }
         let seated = Seated::read(table, &charge, now)?;
@@ -71,7 +102,7 @@ fn attempt(table: &Table, plan: &Plan, now: Timestamp, knows_others: bool) -> Re
         return admit(table, plan, &mut all, now);
     }
     let answer = refuse(table, plan, &all, now);
-    if all.len() == 1 || all.iter_mut().all(Seated::is_unchanged) { Ok(answer) } else { Err(Why::Again) }
+    if all.iter_mut().all(Seated::is_unchanged) { Ok(answer) } else { Err(Why::Again) }
 }
 
 /// One of the charges is refused: the others are told what is there.
@@ -89,19 +120,12 @@ fn admit(table: &Table, plan: &Plan, all: &mut [Seated], now: Timestamp) -> Resu
     if all.iter().any(|one| one.seen.is_none()) {
         return Err(make_places(table, all, now));
     }
-    if let [one] = all {
-        one.lock()?;
-    } else {
-        let mut order: SmallVec<[usize; 4]> = (0..all.len()).collect();
-        order.sort_unstable_by_key(|index| all[*index].seat.order());
-        for index in order {
-            all[index].lock()?;
-        }
+    let mut order: SmallVec<[usize; 4]> = (0..all.len()).collect();
+    order.sort_unstable_by_key(|index| all[*index].seat.order());
+    for index in order {
+        all[index].lock()?;
     }
-    for one in all.iter_mut() {
-        one.seat.unlock_with(one.left);
-        one.locked = false;
-    }
+    all.iter_mut().for_each(Seated::unlock);
     let verdicts: Verdicts = all.iter().map(|one| one.verdict).collect();
     Ok(Answer::new(plan, verdicts, |_| true))
 }
@@ -142,7 +166,7 @@ impl Seated {
         };
         let verdict = limit.step(&mut state, now, charge.cost).map_err(|_| Why::Unfit)?;
         let packed =
-            if verdict.allowed() { entry.packing.pack(limit, &state, now).ok_or(Why::Unfit)? } else { 0 };
+            if verdict.allowed() { entry.packing.pack_admitted(&state).ok_or(Why::Unfit)? } else { 0 };
         let left = Content { hash: seat.hash, number: entry.number, packed };
         Ok(Self { seat, seen, left, verdict, locked: false })
     }
@@ -153,6 +177,13 @@ impl Seated {
         self.locked = self.seat.lock();
         let is_same = self.locked && self.seat.slot().is_some_and(|slot| slot.held() == self.seen);
         if is_same { Ok(()) } else { Err(Why::Again) }
+    }
+
+    /// Gives the lock bit back with what the charge leaves.
+    #[inline]
+    fn unlock(&mut self) {
+        self.seat.unlock_with(self.left);
+        self.locked = false;
     }
 
     /// Whether what was read is still so.

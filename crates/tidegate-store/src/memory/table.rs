@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use arc_swap::{ArcSwap, Guard};
+use siphasher::sip::SipHasher13;
 use tidegate_core::{KeyRef, Limit, State, Timestamp};
 
 use super::registry::{Registered, Registry};
@@ -23,7 +24,8 @@ const SHRINK_AT_PERCENT: usize = 25;
 
 /// The table.
 pub(super) struct Table {
-    hasher: RandomState,
+    /// SipHash-1-3 under a random key: who chooses keys cannot choose where they go.
+    hasher: SipHasher13,
     pub(super) registry: Registry,
     segments: Box<[ArcSwap<Segment>]>,
     segment_bits: u32,
@@ -48,7 +50,7 @@ impl Table {
         let segments: Box<[ArcSwap<Segment>]> = (0..segments).map(|_| empty()).collect();
         let bytes = segments.iter().map(|segment| segment.load().bytes()).sum();
         Self {
-            hasher: RandomState::new(),
+            hasher: random_hasher(),
             registry: Registry::default(),
             segment_bits: segments.len().ilog2(),
             segments,
@@ -74,7 +76,7 @@ impl Table {
     }
 
     pub(super) fn hash(&self, key: KeyRef<'_>) -> Hash {
-        Hash::new(self.hasher.hash_one(key.bytes()))
+        Hash::new(self.hasher.hash(key.bytes()))
     }
 
     /// The segment of a counter, swept if it is time, with its line on the way from memory.
@@ -201,6 +203,12 @@ impl Table {
         }
         true
     }
+}
+
+/// A hasher whose key comes from the standard library's source of randomness.
+fn random_hasher() -> SipHasher13 {
+    let source = RandomState::new();
+    SipHasher13::new_with_keys(source.hash_one(0), source.hash_one(1))
 }
 
 /// How much of its limit a counter has used, in thousandths.
