@@ -5,6 +5,7 @@
 //! A plan takes the mutexes of the maps first, if it needs them, and then the lock bits of its slots, in the order of their
 //! addresses. So no two plans wait for each other; and nothing is done under the bits but arithmetic.
 
+mod sync;
 mod slot;
 mod registry;
 mod segment;
@@ -12,6 +13,8 @@ mod table;
 mod held;
 mod mixed;
 mod quick;
+#[cfg(all(test, loom))]
+mod model;
 
 use tidegate_core::{Plan, Timestamp};
 

@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use tidegate_core::{Charge, Pay, Plan, State, Timestamp, Verdict};
 
 use super::slot::Content;
+use super::sync::pause;
 use super::table::{Seat, Table};
 use crate::contract::{Answer, Verdicts};
 
@@ -16,7 +17,7 @@ use crate::contract::{Answer, Verdicts};
 const MOST_CHARGES: usize = 16;
 
 /// After so many attempts the other way is taken.
-const ATTEMPTS: usize = 64;
+const ATTEMPTS: u32 = 256;
 
 /// Why there is no answer.
 enum Why {
@@ -42,7 +43,8 @@ pub(super) fn decide(table: &Table, plan: &Plan, now: Timestamp, knows_others: b
     if plan.idempotency().is_some() || plan.len() > MOST_CHARGES || plan.is_empty() {
         return None;
     }
-    for _ in 0..ATTEMPTS {
+    let mut attempts = 0;
+    while attempts < ATTEMPTS {
         let tried = if plan.len() == 1 {
             attempt_one(table, plan, now, knows_others)
         } else {
@@ -50,7 +52,7 @@ pub(super) fn decide(table: &Table, plan: &Plan, now: Timestamp, knows_others: b
         };
         match tried {
             Ok(answer) => return Some(answer),
-            Err(Why::Again) => {}
+            Err(Why::Again) => pause(&mut attempts),
             Err(Why::Unfit) => break,
         }
     }

@@ -3,12 +3,11 @@
 //!
 //! A segment does not change its size. To grow or shrink, another takes its place: see [`Segment::retire`].
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-
 use tidegate_core::{Packing, Timestamp};
 
 use super::registry::Registry;
 use super::slot::{Content, Hash, Slot};
+use super::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 pub(super) const SLOTS_PER_LINE: usize = 4;
 
@@ -80,6 +79,11 @@ impl Segment {
 
     pub(super) fn occupied(&self) -> usize {
         self.occupied.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is that very segment.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
     }
 
     pub(super) fn is_retired(&self) -> bool {
@@ -196,9 +200,9 @@ impl Segment {
             if let Some(slot) = self.lines[line].0.iter_mut().find_map(|slot| slot.is_unset().then_some(slot))
             {
                 slot.set(content);
-                *self.occupied.get_mut() += 1;
+                self.occupied.fetch_add(1, Ordering::Relaxed);
                 if line >= main {
-                    *self.stashed.get_mut() |= stash_bit(content.hash);
+                    self.stashed.fetch_or(stash_bit(content.hash), Ordering::Relaxed);
                 }
                 return true;
             }

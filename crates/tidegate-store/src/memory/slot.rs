@@ -8,11 +8,9 @@
 //! are alike and not locked, the word was that name's at some instant in between. Acquire loads keep these in order on every
 //! machine; on x86 they are plain loads.
 
-use std::hint::spin_loop;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
-use std::thread::yield_now;
-
 use tidegate_core::PACKED_BITS;
+
+use super::sync::{AtomicU64, Ordering, fence, pause};
 
 const LOCK: u64 = 1 << 63;
 const HASH_BITS: u32 = 60;
@@ -22,9 +20,6 @@ const LOW_BITS: u32 = u64::BITS - PACKED_BITS;
 
 /// The largest number of a limit.
 pub(super) const MAX_NUMBER: u16 = (1 << (LOW_BITS + 3)) - 1;
-
-/// How often a waiter looks before it lets others run.
-const LOOKS: u32 = 64;
 
 /// The identity of a counter: 60 bits, never 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,13 +159,8 @@ impl Slot {
 
     /// Whether a slot that nobody else can see yet is free.
     pub(super) fn is_unset(&mut self) -> bool {
-        *self.name.get_mut() == 0
+        self.name.load(Ordering::Relaxed) == 0
     }
-}
-
-fn pause(looks: &mut u32) {
-    *looks += 1;
-    if looks.is_multiple_of(LOOKS) { yield_now() } else { spin_loop() }
 }
 
 #[cfg(test)]

@@ -1,16 +1,14 @@
 //! All counters: segments by the upper bits of their hashes, each as large as it needs to be.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use arc_swap::{ArcSwap, Guard};
 use siphasher::sip::SipHasher13;
 use tidegate_core::{KeyRef, Limit, State, Timestamp};
 
 use super::registry::{Registered, Registry};
 use super::segment::{Claimed, Place, Segment};
 use super::slot::{Content, Hash, Slot};
+use super::sync::{AtomicU64, AtomicUsize, Home, Ordering, View, yield_now};
 
 /// A segment is this large when the table is at its cap, more or less: small enough to be rebuilt in some microseconds.
 const SEGMENT_BYTES: usize = 64 << 10;
@@ -27,7 +25,7 @@ pub(super) struct Table {
     /// SipHash-1-3 under a random key: who chooses keys cannot choose where they go.
     hasher: SipHasher13,
     pub(super) registry: Registry,
-    segments: Box<[ArcSwap<Segment>]>,
+    segments: Box<[Home<Segment>]>,
     segment_bits: u32,
     bytes: AtomicUsize,
     cap_bytes: usize,
@@ -39,16 +37,16 @@ pub(super) struct Table {
 /// A segment as it was when somebody looked, and where a counter stands in it.
 pub(super) struct Seat {
     pub(super) hash: Hash,
-    segment: Guard<Arc<Segment>>,
+    segment: View<Segment>,
     place: Option<Place>,
 }
 
 impl Table {
     pub(super) fn with_cap(cap_bytes: usize) -> Self {
         let segments = (cap_bytes / SEGMENT_BYTES).next_power_of_two().clamp(MIN_SEGMENTS, MAX_SEGMENTS);
-        let empty = || ArcSwap::from_pointee(Segment::new(1, Timestamp::ZERO));
-        let segments: Box<[ArcSwap<Segment>]> = (0..segments).map(|_| empty()).collect();
-        let bytes = segments.iter().map(|segment| segment.load().bytes()).sum();
+        let empty = || Home::new(Segment::new(1, Timestamp::ZERO));
+        let segments: Box<[Home<Segment>]> = (0..segments).map(|_| empty()).collect();
+        let bytes = segments.iter().map(|segment| segment.view().bytes()).sum();
         Self {
             hasher: random_hasher(),
             registry: Registry::default(),
@@ -61,9 +59,39 @@ impl Table {
         }
     }
 
+    /// One small segment, for the model checker.
+    #[cfg(all(test, loom))]
+    pub(super) fn tiny(cap_bytes: usize, now: Timestamp) -> Self {
+        let segment = Segment::new(1, now);
+        let bytes = AtomicUsize::new(segment.bytes());
+        Self {
+            hasher: SipHasher13::new_with_keys(1, 2),
+            registry: Registry::default(),
+            segments: Box::new([Home::new(segment)]),
+            segment_bits: 0,
+            bytes,
+            cap_bytes,
+            evicted: AtomicU64::new(0),
+            next: AtomicUsize::new(0),
+        }
+    }
+
+    #[cfg(all(test, loom))]
+    pub(super) fn replace_segment(&self, now: Timestamp) {
+        let old = self.segments[0].view();
+        self.rebuild(&self.segments[0], &old, 1, now);
+    }
+
+    #[cfg(all(test, loom))]
+    pub(super) fn drop_a_rival_of(&self, key: u8, now: Timestamp) {
+        let key = tidegate_core::Key { home: &[&[key]], own: &[] }.encode().expect("a short key");
+        let seat = self.seat(self.hash(key.as_ref()), now);
+        self.evict_for(&seat, (now, &[]));
+    }
+
     /// How many counters there are, those included that have emptied and were not swept yet.
     pub(super) fn len(&self) -> usize {
-        self.segments.iter().map(|segment| segment.load().occupied()).sum()
+        self.segments.iter().map(|segment| segment.view().occupied()).sum()
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -82,7 +110,7 @@ impl Table {
     /// The segment of a counter, swept if it is time, with its line on the way from memory.
     pub(super) fn seat(&self, hash: Hash, now: Timestamp) -> Seat {
         loop {
-            let segment = self.segment(hash).load();
+            let segment = self.segment(hash).view();
             segment.touch(hash);
             match segment.is_due(now) {
                 None => return Seat { hash, segment, place: None },
@@ -97,7 +125,7 @@ impl Table {
     /// Looks after one more segment, so that those that nobody asks for have their turn.
     fn tend_next(&self, now: Timestamp) {
         let next = self.next.fetch_add(1, Ordering::Relaxed) % self.segments.len();
-        let segment = self.segments[next].load();
+        let segment = self.segments[next].view();
         if let Some(since_us) = segment.is_due(now) {
             self.tend(&self.segments[next], &segment, since_us, now);
         }
@@ -132,7 +160,7 @@ impl Table {
         self.registry.state(content, now)
     }
 
-    fn segment(&self, hash: Hash) -> &ArcSwap<Segment> {
+    fn segment(&self, hash: Hash) -> &Home<Segment> {
         &self.segments[usize::try_from(hash.top(self.segment_bits)).unwrap_or(0)]
     }
 
@@ -143,7 +171,7 @@ impl Table {
     }
 
     /// Sweeps a segment, or makes a new one of it if nobody has looked for so long that its times cannot be told.
-    fn tend(&self, home: &ArcSwap<Segment>, segment: &Guard<Arc<Segment>>, since_us: u64, now: Timestamp) {
+    fn tend(&self, home: &Home<Segment>, segment: &View<Segment>, since_us: u64, now: Timestamp) {
         const DAY_US: u64 = 86_400_000_000;
         let (lines, used) = (segment.main_lines(), segment.occupied() * 100 / segment.slots());
         if since_us >= DAY_US {
@@ -156,11 +184,11 @@ impl Table {
     }
 
     /// Puts a segment of another size in the place of one, or waits until somebody else has.
-    fn rebuild(&self, home: &ArcSwap<Segment>, old: &Guard<Arc<Segment>>, lines: usize, now: Timestamp) {
+    fn rebuild(&self, home: &Home<Segment>, old: &View<Segment>, lines: usize, now: Timestamp) {
         let mut kept = Vec::with_capacity(old.slots());
         if !old.retire(&self.registry, now, |content| kept.push(content)) {
-            while Arc::ptr_eq(&home.load(), old) {
-                std::thread::yield_now();
+            while home.view().is(old) {
+                yield_now();
             }
             return;
         }
@@ -170,7 +198,7 @@ impl Table {
         });
         if let Some(fresh) = fresh {
             self.bytes.fetch_add(fresh.bytes(), Ordering::Relaxed);
-            home.store(Arc::new(fresh));
+            home.replace(fresh);
             self.bytes.fetch_sub(old.bytes(), Ordering::Relaxed);
         }
     }
