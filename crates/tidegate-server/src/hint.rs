@@ -57,12 +57,12 @@ async fn is_counted(engine: &Engine<Stack>, example: &Example<'_>, now: Timestam
 #[cfg(test)]
 mod tests {
     use tidegate_rules::{Source, compile};
-    use tidegate_store::Reference;
+    use tidegate_store::Memory;
 
     use super::*;
 
     async fn shown(rules: &str) -> String {
-        let engine = Engine::new(Reference::new());
+        let engine = Engine::new(Memory::new());
         if !rules.is_empty() {
             engine.install(compile(vec![Source::new("a.yaml", rules)]).snapshot.unwrap());
         }

@@ -1,15 +1,15 @@
 //! The store behind all doors, composed once, top to bottom.
 
-use tidegate_store::Reference;
+use tidegate_store::Memory;
 
 use crate::config::{Config, StoreKind};
 
 /// What decides: today the reference store by itself.
-pub(crate) type Stack = Reference;
+pub(crate) type Stack = Memory;
 
 /// Builds it.
 pub(crate) fn build(config: &Config) -> Stack {
     match config.store {
-        StoreKind::Memory => Reference::with_cap(config.limits.memory_bytes),
+        StoreKind::Memory => Memory::with_cap(config.limits.memory_bytes),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tidegate_core::{Plan, Ticket, Timestamp};
 use tidegate_store::reference::{DEFAULT_CAP_BYTES, Usage};
-use tidegate_store::{Hold, Reference};
+use tidegate_store::{Hold, Memory};
 
 use crate::Error;
 use crate::clock::{Clock, SystemClock};
@@ -23,7 +23,7 @@ pub struct Limiter<C = SystemClock> {
 
 #[derive(Debug)]
 pub(crate) struct Inner<C> {
-    pub(crate) store: Reference,
+    pub(crate) store: Memory,
     pub(crate) clock: C,
     tickets: Tickets,
 }
@@ -69,7 +69,7 @@ impl<C: Clock> Limiter<C> {
     /// that are empty again make room first, then those that will be soonest; see [`Limiter::usage`].
     pub fn with_clock_and_cap(clock: C, cap_bytes: usize) -> Self {
         let tickets = Tickets { secret: RandomState::new().hash_one("ticket"), next: AtomicU64::new(0) };
-        Self { inner: Arc::new(Inner { store: Reference::with_cap(cap_bytes), clock, tickets }) }
+        Self { inner: Arc::new(Inner { store: Memory::with_cap(cap_bytes), clock, tickets }) }
     }
 
     /// May one more request with that key pass under the rule?

@@ -22,7 +22,7 @@ use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
 pub use tidegate_core::Ticket;
-use tidegate_store::Reference;
+use tidegate_store::Memory;
 
 use crate::clock::{Clock, SystemClock};
 use crate::{Hold, StoreError, Timestamp};
@@ -35,7 +35,7 @@ pub use tidegate_rules::{Snapshot, Source, compile};
 
 /// Decides checks by rule files, in this process.
 pub struct Governor {
-    engine: tidegate_engine::Engine<Reference>,
+    engine: tidegate_engine::Engine<Memory>,
     clock: Box<dyn Clock>,
     /// Installing is counted, so that versions go up.
     version: Mutex<u64>,
@@ -72,7 +72,7 @@ impl Governor {
     /// Rules from texts under their names.
     pub fn from_sources(sources: Vec<Source>) -> Result<Self, RulesError> {
         let governor = Self {
-            engine: tidegate_engine::Engine::new(Reference::new()),
+            engine: tidegate_engine::Engine::new(Memory::new()),
             clock: Box::new(SystemClock::new()),
             version: Mutex::new(0),
         };
@@ -145,7 +145,7 @@ impl Governor {
     }
 
     /// The engine itself.
-    pub fn engine(&self) -> &tidegate_engine::Engine<Reference> {
+    pub fn engine(&self) -> &tidegate_engine::Engine<Memory> {
         &self.engine
     }
 

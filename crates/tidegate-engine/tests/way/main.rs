@@ -15,7 +15,7 @@ use std::task::{Context, Poll, Waker};
 use tidegate_core::Timestamp;
 use tidegate_engine::{Check, Decision, Descriptor, Engine, Malformed, Outcome};
 use tidegate_rules::{Source, compile};
-use tidegate_store::{Reference, Store};
+use tidegate_store::{Memory, Store};
 
 /// A Monday, noon in UTC.
 const START: Timestamp = Timestamp::from_micros(1_790_596_800_000_000);
@@ -29,7 +29,7 @@ fn wait<F: Future>(future: F) -> F::Output {
     }
 }
 
-struct Way<S = Reference> {
+struct Way<S = Memory> {
     engine: Engine<S>,
     now: Timestamp,
 }
@@ -38,7 +38,7 @@ type Pairs<'a> = &'a [(&'a str, &'a str)];
 
 impl Way {
     fn new(rules: &str) -> Self {
-        Self::over(Reference::new(), rules)
+        Self::over(Memory::new(), rules)
     }
 }
 

@@ -11,7 +11,7 @@ use tidegate_store::{Answer, Hold, Settlement, StoreError};
 
 /// A store that is followed by the history checker: each decision is replayed through core as it is made.
 struct Followed {
-    store: Reference,
+    store: Memory,
     follower: Mutex<Follower>,
 }
 
@@ -71,7 +71,7 @@ fn rules(version: u64) -> String {
 
 #[test]
 fn a_million_checks_under_reloads_are_all_right() {
-    let store = Followed { store: Reference::new(), follower: Mutex::new(Follower::new(Claims::default())) };
+    let store = Followed { store: Memory::new(), follower: Mutex::new(Follower::new(Claims::default())) };
     let way = Way::over(store, &rules(1));
     let (asked, done) = (AtomicU64::new(0), AtomicBool::new(false));
     let clock = || START.plus_us(asked.load(SeqCst) * STEP_US);

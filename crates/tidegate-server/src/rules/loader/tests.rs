@@ -1,7 +1,7 @@
 use std::fs;
 
 use tidegate_core::Timestamp;
-use tidegate_store::Reference;
+use tidegate_store::Memory;
 
 use super::*;
 
@@ -10,7 +10,7 @@ const BAD: &str = "domain: api\nrules: [{ name: per-user, by: [user], limt: 1/mi
 
 fn loading() -> Loading {
     Loading {
-        engine: Arc::new(Engine::new(Reference::new())),
+        engine: Arc::new(Engine::new(Memory::new())),
         status: Arc::new(Status::default()),
         clock: Arc::new(|| Timestamp::from_micros(7_000_000)),
     }
