@@ -17,13 +17,10 @@ pub const PACKED_BITS: u32 = 52;
 const TIME_BITS: u32 = 38;
 /// How far ahead of the clock an instant can be read: 19 hours. What is further ahead is taken for long past.
 const AHEAD_US: u64 = 1 << (TIME_BITS - 2);
-/// Bits of the number of a window.
-const INDEX_BITS: u32 = 20;
-const AHEAD_INDEX: u64 = 1 << (INDEX_BITS - 2);
+/// The fewest and the most bits of the number of a window.
+const INDEX_BITS: std::ops::RangeInclusive<u32> = 3..=20;
 /// Bits beside an instant.
 const SMALL_BITS: u32 = PACKED_BITS - TIME_BITS;
-/// Bits beside the number of a window.
-const COUNT_BITS: u32 = PACKED_BITS - INDEX_BITS;
 /// Windows shorter than this would come round too soon.
 const MIN_WINDOW_US: u64 = 250_000;
 /// The longest life of a state that is kept with an instant: a day.
@@ -41,11 +38,11 @@ enum PackedForm {
     /// An instant, and units with parts of a microsecond below them.
     Meter { part_bits: u32 },
     /// The number of a window and its count.
-    Aligned { length_us: u64 },
+    Aligned { length_us: u64, index_bits: u32 },
     /// An instant and a count.
     FirstHit { length_us: u64 },
     /// The number of a window, its count and that of the one before.
-    Buckets { length_us: u64 },
+    Buckets { length_us: u64, index_bits: u32 },
 }
 
 impl Packing {
@@ -65,8 +62,9 @@ impl Packing {
             }
             Kind::FixedWindow(window) => {
                 let (kind, length_us) = window.identity();
+                let index_bits = index_bits(length_us);
                 let (form, bits, most_us) = match kind {
-                    0 => (PackedForm::Aligned { length_us }, COUNT_BITS, u64::MAX),
+                    0 => (PackedForm::Aligned { length_us, index_bits }, PACKED_BITS - index_bits, u64::MAX),
                     1 => (PackedForm::FirstHit { length_us }, SMALL_BITS, MAX_TIMED_US),
                     _ => return None,
                 };
@@ -76,8 +74,10 @@ impl Packing {
             }
             Kind::SlidingWindow(window) if window.parts() == 1 => {
                 let length_us = window.window_us();
-                let is_packed = fits(COUNT_BITS / 2) && length_us >= MIN_WINDOW_US;
-                let (form, life_us) = (PackedForm::Buckets { length_us }, length_us.saturating_mul(2));
+                let index_bits = index_bits(length_us);
+                let is_packed = fits(half_of(index_bits)) && length_us >= MIN_WINDOW_US;
+                let form = PackedForm::Buckets { length_us, index_bits };
+                let life_us = length_us.saturating_mul(2);
                 is_packed.then_some(Self { form, life_us })
             }
             _ => None,
@@ -106,16 +106,18 @@ impl Packing {
                 let small = fit(state.used(), SMALL_BITS - part_bits)? << part_bits;
                 timed(state.since().us, small | fit(state.since().part, part_bits)?)
             }
-            (PackedForm::Aligned { length_us }, Form::Window(state)) => {
-                numbered(state.start_us() / length_us, fit(state.used(), COUNT_BITS)?)
+            (PackedForm::Aligned { length_us, index_bits }, Form::Window(state)) => {
+                let count = fit(state.used(), PACKED_BITS - index_bits)?;
+                numbered(state.start_us() / length_us, index_bits, count)
             }
             (PackedForm::FirstHit { .. }, Form::Window(state)) => {
                 timed(state.start_us(), fit(state.used(), SMALL_BITS)?)
             }
-            (PackedForm::Buckets { length_us }, Form::Parts(state)) => {
+            (PackedForm::Buckets { length_us, index_bits }, Form::Parts(state)) => {
                 let [newest, oldest] = *state.counts() else { return None };
-                let half = COUNT_BITS / 2;
-                numbered(state.start_us() / length_us, fit(newest, half)? << half | fit(oldest, half)?)
+                let half = half_of(index_bits);
+                let counts = fit(newest, half)? << half | fit(oldest, half)?;
+                numbered(state.start_us() / length_us, index_bits, counts)
             }
             _ => return None,
         })
@@ -125,23 +127,25 @@ impl Packing {
     #[inline]
     pub fn unpack(self, limit: &Limit, word: u64, now: Timestamp) -> State {
         let small = low(word, SMALL_BITS);
-        let count = low(word, COUNT_BITS);
         let form = match (self.form, &limit.kind) {
             (PackedForm::Meter { part_bits }, Kind::Meter(meter)) if small >> part_bits > 0 => {
                 let since = Mark { us: instant(word, now), part: low(small, part_bits) };
                 Form::Meter(meter.stored(small >> part_bits, since))
             }
-            (PackedForm::Aligned { length_us }, _) if count > 0 => {
-                let start_us = number(word, now, length_us).saturating_mul(length_us);
+            (PackedForm::Aligned { length_us, index_bits }, _) if low(word, PACKED_BITS - index_bits) > 0 => {
+                let count = low(word, PACKED_BITS - index_bits);
+                let start_us = number(word, now, (length_us, index_bits)).saturating_mul(length_us);
                 Form::Window(WindowState::new(count, start_us, start_us.saturating_add(length_us)))
             }
             (PackedForm::FirstHit { length_us }, _) if small > 0 => {
                 let start_us = instant(word, now);
                 Form::Window(WindowState::new(small, start_us, start_us.saturating_add(length_us)))
             }
-            (PackedForm::Buckets { length_us }, Kind::SlidingWindow(window)) if count > 0 => {
-                let half = COUNT_BITS / 2;
-                let start_us = number(word, now, length_us).saturating_mul(length_us);
+            (PackedForm::Buckets { length_us, index_bits }, Kind::SlidingWindow(window))
+                if low(word, PACKED_BITS - index_bits) > 0 =>
+            {
+                let (count, half) = (low(word, PACKED_BITS - index_bits), half_of(index_bits));
+                let start_us = number(word, now, (length_us, index_bits)).saturating_mul(length_us);
                 Form::Parts(window.buckets(start_us, [count >> half, low(count, half)]))
             }
             _ => Form::Empty,
@@ -163,8 +167,19 @@ fn timed(us: u64, small: u64) -> u64 {
     low(us, TIME_BITS) << SMALL_BITS | small
 }
 
-fn numbered(index: u64, count: u64) -> u64 {
-    low(index, INDEX_BITS) << COUNT_BITS | count
+fn numbered(index: u64, index_bits: u32, count: u64) -> u64 {
+    low(index, index_bits) << (PACKED_BITS - index_bits) | count
+}
+
+/// As many bits as windows need that they come round no sooner than instants do.
+fn index_bits(length_us: u64) -> u32 {
+    let windows = (1_u64 << TIME_BITS) / length_us.max(1);
+    (u64::BITS - windows.leading_zeros() + 1).clamp(*INDEX_BITS.start(), *INDEX_BITS.end())
+}
+
+/// The bits of each of two counts.
+const fn half_of(index_bits: u32) -> u32 {
+    (PACKED_BITS - index_bits) / 2
 }
 
 /// The latest instant of that remainder that is not too far ahead of the clock.
@@ -172,8 +187,9 @@ fn instant(word: u64, now: Timestamp) -> u64 {
     latest(word >> SMALL_BITS, TIME_BITS, now.as_micros().saturating_add(AHEAD_US))
 }
 
-fn number(word: u64, now: Timestamp, length_us: u64) -> u64 {
-    latest(word >> COUNT_BITS, INDEX_BITS, now.as_micros() / length_us + AHEAD_INDEX)
+fn number(word: u64, now: Timestamp, (length_us, index_bits): (u64, u32)) -> u64 {
+    let ahead = 1 << (index_bits - 2);
+    latest(word >> (PACKED_BITS - index_bits), index_bits, now.as_micros() / length_us + ahead)
 }
 
 /// The largest number up to `most` with that remainder modulo 2^bits.

@@ -16,9 +16,12 @@ fn limits() -> Vec<Limit> {
         Limit::token_bucket(5_000, rate(1_000, 60)).unwrap(),
         Limit::leaky_bucket_shaping(9, rate(3, 10)).unwrap(),
         Limit::fixed_window(1_000_000_000, Window::Aligned(length(86_400_000))).unwrap(),
+        Limit::fixed_window(10_000_000_000, Window::Aligned(length(2_592_000_000))).unwrap(),
         Limit::fixed_window(5, Window::Aligned(length(250))).unwrap(),
         Limit::fixed_window(1, Window::FirstHit(length(3_600_000))).unwrap(),
         Limit::sliding_window(30_000, length(60_000)).unwrap(),
+        Limit::sliding_window(4_000_000, length(86_400_000)).unwrap(),
+        Limit::sliding_window(100_000, length(60_000)).unwrap(),
         Limit::sliding_window(5, length(2_592_000_000)).unwrap(),
     ]
 }
@@ -90,7 +93,8 @@ fn what_does_not_fit_is_not_packed() {
         Limit::gcra(rate(999_983, 1), 1_000).unwrap(),
         Limit::fixed_window(5, Window::Aligned(Duration::from_millis(249))).unwrap(),
         Limit::fixed_window(5, Window::FirstHit(2 * day)).unwrap(),
-        Limit::sliding_window(32_768, day).unwrap(),
+        Limit::sliding_window(40_000_000, day).unwrap(),
+        Limit::sliding_window(70_000, Duration::from_secs(1)).unwrap(),
         Limit::sliding_window_in_parts(5, day, 2).unwrap(),
         Limit::sliding_log(5, day).unwrap(),
         Limit::concurrency(5, day).unwrap(),
