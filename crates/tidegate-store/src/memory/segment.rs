@@ -12,7 +12,7 @@ use super::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 pub(super) const SLOTS_PER_LINE: usize = 4;
 
 /// One line of the stash for so many lines.
-const LINES_PER_STASH: usize = 64;
+const LINES_PER_STASH: usize = 32;
 
 /// A cache line.
 #[derive(Default)]
