@@ -30,6 +30,7 @@
 
 pub mod check;
 pub mod matching;
+mod meaning;
 pub mod resolve;
 pub mod settle;
 pub mod decision;

@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use smallvec::SmallVec;
 use tidegate_rules::rule::{Action, Rule};
 use tidegate_rules::{Domain, Snapshot};
 
-use crate::decision::{Deciding, Decision, Judged, Outcome, Tier};
+use crate::decision::{Deciding, Decision, Judged, Outcome};
+use crate::meaning::{Part, Tier};
 
 /// The upper ends of the buckets of durations, in nanoseconds.
 pub const DURATION_BUCKETS_NS: [u64; 16] = [
@@ -141,6 +143,17 @@ impl Observed {
     pub(crate) fn decision(&self, decision: &Decision, rules: &[Arc<RuleCounts>], took: Duration) {
         self.took(took);
         self.outcomes[decision.outcome as usize].fetch_add(1, Relaxed);
+        let by_limits = matches!(decision.deciding, Some(Deciding::Limit(_)));
+        if decision.meaning.is_plain && by_limits && decision.outcome == Outcome::Allow {
+            count_allowed(&decision.meaning.parts, rules);
+        } else {
+            self.count_apart(decision, rules);
+        }
+    }
+
+    /// What [`count_allowed`] does, for decisions of all kinds.
+    #[inline(never)]
+    fn count_apart(&self, decision: &Decision, rules: &[Arc<RuleCounts>]) {
         if matches!(decision.deciding, Some(Deciding::Nobody(_))) {
             self.undecided.fetch_add(1, Relaxed);
         }
@@ -153,32 +166,13 @@ impl Observed {
         {
             counts.add(if decision.outcome == Outcome::Deny { Came::Denied } else { Came::Bypassed });
         }
-        for rule in &decision.shadow_alone {
+        for rule in &decision.meaning.shadow_alone {
             let blocks = domain.rules.get(*rule as usize).is_some_and(|rule| rule.action == Action::Block);
             if let Some(counts) = rules.get(*rule as usize) {
                 counts.add(if blocks { Came::ShadowDenied } else { Came::Bypassed });
             }
         }
-        let mut index = 0;
-        while let Some(first) = decision.judged.get(index) {
-            // Several limits of one rule stand together: the rule counts once.
-            let same = |one: &Judged| {
-                one.at.rule == first.at.rule
-                    && one.descriptor == first.descriptor
-                    && one.at.tier == first.at.tier
-            };
-            let end = index + decision.judged[index..].iter().take_while(|one| same(one)).count();
-            if first.at.tier != Tier::Override
-                && let Some(counts) = rules.get(first.at.rule as usize)
-            {
-                counts.add(came(
-                    decision,
-                    &decision.judged[index..end],
-                    domain.rules.get(first.at.rule as usize),
-                ));
-            }
-            index = end;
-        }
+        count_limits(decision, domain, rules);
     }
 
     fn took(&self, took: Duration) {
@@ -255,9 +249,35 @@ impl Observed {
     }
 }
 
-fn came(decision: &Decision, limits: &[Judged], rule: Option<&Rule>) -> Came {
-    let refuses = limits.iter().any(|one| !one.verdict.allowed() || one.blocked_us > 0);
-    let enforced = limits.iter().any(|one| one.enforced);
+/// Each rule once: all of them are plain and let the request pass at once.
+fn count_allowed(parts: &[Part], rules: &[Arc<RuleCounts>]) {
+    let mut last = None;
+    for part in parts {
+        if last != Some(part.at.rule)
+            && let Some(counts) = rules.get(part.at.rule as usize)
+        {
+            counts.add(Came::Allowed);
+        }
+        last = Some(part.at.rule);
+    }
+}
+
+/// Several limits of one rule stand together: the rule counts once.
+fn count_limits(decision: &Decision, domain: &Domain, rules: &[Arc<RuleCounts>]) {
+    let judged: SmallVec<[Judged<'_>; 8]> = decision.judged().collect();
+    for limits in judged.chunk_by(|one, next| one.part.is_beside(next.part)) {
+        let at = limits[0].part.at;
+        if at.tier != Tier::Override
+            && let Some(counts) = rules.get(at.rule as usize)
+        {
+            counts.add(came(decision, limits, domain.rules.get(at.rule as usize)));
+        }
+    }
+}
+
+fn came(decision: &Decision, limits: &[Judged<'_>], rule: Option<&Rule>) -> Came {
+    let refuses = limits.iter().any(|one| !one.allows());
+    let enforced = limits.iter().any(|one| one.part.enforced);
     match (refuses, enforced) {
         (true, true) => Came::Denied,
         (true, false)
@@ -269,5 +289,44 @@ fn came(decision: &Decision, limits: &[Judged], rule: Option<&Rule>) -> Came {
         (true, false) => Came::ShadowDenied,
         _ if limits.iter().any(|one| one.verdict.delay_us() > 0) => Came::Delayed,
         _ => Came::Allowed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use tidegate_core::Timestamp;
+    use tidegate_rules::{Source, compile};
+    use tidegate_store::Reference;
+
+    use super::*;
+    use crate::{Check, Engine};
+
+    const RULES: &str = "domain: api
+rules: [{ name: a, limits: [9/s, 9/h] }, { name: b, by: [user], limit: 9/s }, { name: c, limits: [8/s, 8/h] }]";
+
+    #[test]
+    fn what_plain_rules_let_pass_is_counted_as_all_is() {
+        let engine = Engine::new(Reference::new());
+        engine.install(compile(vec![Source::new("api.yaml", RULES)]).snapshot.unwrap());
+        let all = [("user", "alice")];
+        for attributes in [&all[..], &[]] {
+            let check = Check { attributes, ..Check::new("api") };
+            let asked = pin!(engine.check(&check, Timestamp::from_micros(1_790_596_800_000_000)));
+            let Poll::Ready(Ok(decision)) = asked.poll(&mut Context::from_waker(Waker::noop())) else {
+                panic!("an embedded store answers at once")
+            };
+            assert!(decision.meaning.is_plain && decision.outcome == Outcome::Allow);
+            let counts = || (0..3).map(|_| Arc::new(RuleCounts::default())).collect::<Vec<_>>();
+            let (plainly, at_length) = (counts(), counts());
+            count_allowed(&decision.meaning.parts, &plainly);
+            count_limits(&decision, decision.domain().unwrap(), &at_length);
+            let seen = |counts: &[Arc<RuleCounts>]| -> Vec<(u64, u64)> {
+                counts.iter().map(|one| (one.get(Came::Allowed), one.total())).collect()
+            };
+            assert_eq!(seen(&plainly), seen(&at_length));
+        }
     }
 }
