@@ -90,7 +90,8 @@ impl<S: Store> Engine<S> {
     pub async fn check(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
         let mut decision = Decision::free(now);
         {
-            let mut way = Way::new(self.loaded.load(), &mut decision);
+            let mut plan = Plan::new();
+            let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
             self.enter(&mut way, check)?;
             self.resolve(&mut way, check)?;
             ask(&mut way, |plan| self.store.decide(plan, now)).await;
@@ -104,7 +105,8 @@ impl<S: Store> Engine<S> {
     /// Would it pass? Nothing is charged.
     pub async fn peek(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
         let mut decision = Decision::free(now);
-        let mut way = Way::new(self.loaded.load(), &mut decision);
+        let mut plan = Plan::new();
+        let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
         ask(&mut way, |plan| self.store.read(plan, now)).await;
@@ -121,7 +123,8 @@ impl<S: Store> Engine<S> {
         now: Timestamp,
     ) -> Result<Decision, Malformed> {
         let mut decision = Decision::free(now);
-        let mut way = Way::new(self.loaded.load(), &mut decision);
+        let mut plan = Plan::new();
+        let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
         ask(&mut way, |plan| self.store.reserve(plan, hold, now)).await;
@@ -181,7 +184,8 @@ impl<S: Store> Engine<S> {
         now: Timestamp,
     ) -> Result<Decision, Malformed> {
         let mut decision = Decision::free(now);
-        let mut way = Way::new(self.loaded.load(), &mut decision);
+        let mut plan = Plan::new();
+        let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
         ask(&mut way, |plan| async move {
@@ -202,17 +206,19 @@ impl<S: Store> Engine<S> {
         now: Timestamp,
     ) -> Result<Result<usize, StoreError>, Malformed> {
         let mut decision = Decision::free(now);
-        let mut way = Way::new(self.loaded.load(), &mut decision);
+        let mut plan = Plan::new();
+        let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
-        let reset = contained(async { self.store.reset(&way.plan, now).await }).await;
+        let reset = contained(async { self.store.reset(way.plan, now).await }).await;
         Ok(reset.unwrap_or(Err(StoreError::Full)))
     }
 
     /// A decision for a check that there is no time for: by the strictest class of its domain.
     pub fn overloaded(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
         let mut decision = Decision::free(now);
-        let mut way = Way::new(self.loaded.load(), &mut decision);
+        let mut plan = Plan::new();
+        let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
         self.enter(&mut way, check)?;
         way.silence = Silence::Broken(Trouble::Overload);
         self.settle(&mut way)?;
@@ -296,7 +302,7 @@ impl<S: Store> Engine<S> {
         let Way { plan, decision, .. } = way;
         let Decision { at: now, answer: Some(answer), .. } = &**decision else { return };
         if decision.allowed() && !decision.replayed {
-            let (plan, until) = (mem::take(plan), now.plus_us(hold.term_us));
+            let (plan, until) = (mem::take(&mut **plan), now.plus_us(hold.term_us));
             self.remember(
                 decision.id,
                 Held { plan, what: What::Reservation, times: check.cost, until },

@@ -97,7 +97,7 @@ impl<'v> Views<'v> {
 /// The number of an attribute; an address that Envoy names in its own way is the address, and headers have no case.
 #[inline]
 pub(crate) fn attribute(domain: &Domain, name: &str) -> Option<AttributeId> {
-    match domain.names.get(name) {
+    match domain.names.get_short(name) {
         Some(attribute) => Some(attribute),
         None => otherwise_named(domain, name),
     }
@@ -105,11 +105,11 @@ pub(crate) fn attribute(domain: &Domain, name: &str) -> Option<AttributeId> {
 
 #[cold]
 fn otherwise_named(domain: &Domain, name: &str) -> Option<AttributeId> {
-    match name {
+    domain.names.get(name).or_else(|| match name {
         "remote_address" => domain.names.get("ip"),
         _ if is_header(name) => domain.names.get(&name.to_ascii_lowercase()),
         _ => None,
-    }
+    })
 }
 
 fn is_header(name: &str) -> bool {
@@ -142,13 +142,22 @@ fn tell<'v>(facts: &mut Facts<'v>, check: &Check<'v>, domain: &Domain) {
 }
 
 fn tell_pairs<'v>(facts: &mut Facts<'v>, domain: &Domain, pairs: &[(&'v str, &'v str)]) {
+    let path = domain.path.map_or(usize::MAX, AttributeId::index);
     for (name, value) in pairs {
         let Some(attribute) = attribute(domain, name) else { continue };
-        let meant = meant(domain, attribute, value);
-        facts.set_first(attribute, meant);
-        if meant.len() < value.len() {
-            tell_query(facts, domain, value);
+        if attribute.index() == path {
+            tell_path(facts, domain, (attribute, value));
+        } else {
+            facts.set_first(attribute, value);
         }
+    }
+}
+
+fn tell_path<'v>(facts: &mut Facts<'v>, domain: &Domain, (attribute, path): (AttributeId, &'v str)) {
+    let meant = without_query(path);
+    facts.set_first(attribute, meant);
+    if meant.len() < path.len() {
+        tell_query(facts, domain, path);
     }
 }
 

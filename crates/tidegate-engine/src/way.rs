@@ -1,5 +1,5 @@
-//! What a check takes along from station to station. It is large and filled where it stands: each station is lent it, and
-//! the decision is only borrowed from whoever asked.
+//! What a check takes along from station to station. The plan and the decision are large and filled where they stand, with
+//! whoever asks: the way is only lent them.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,7 +20,7 @@ pub(crate) struct Way<'d> {
     place: Option<usize>,
     pub(crate) started: Instant,
     /// What the store is asked.
-    pub(crate) plan: Plan,
+    pub(crate) plan: &'d mut Plan,
     /// Why it gave no answer.
     pub(crate) silence: Silence,
     pub(crate) decision: &'d mut Decision,
@@ -29,9 +29,9 @@ pub(crate) struct Way<'d> {
 impl<'d> Way<'d> {
     /// A way that begins now, to a decision that lets everything pass.
     #[inline]
-    pub(crate) fn new(loaded: Guard<Arc<Loaded>>, decision: &'d mut Decision) -> Self {
+    pub(crate) fn new(loaded: Guard<Arc<Loaded>>, plan: &'d mut Plan, decision: &'d mut Decision) -> Self {
         let (started, silence) = (Instant::now(), Silence::NotAsked);
-        Self { loaded, place: None, started, plan: Plan::new(), silence, decision }
+        Self { loaded, place: None, started, plan, silence, decision }
     }
 
     /// Finds the rules of the check's domain.
