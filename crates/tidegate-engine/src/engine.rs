@@ -1,10 +1,8 @@
 //! The stations in their order.
 
 use std::future::Future;
-use std::hash::{BuildHasher as _, RandomState};
 use std::mem;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use arc_swap::ArcSwap;
 use tidegate_core::{Charge, Pay, Plan, PlanError, Ticket, Timestamp};
@@ -20,6 +18,7 @@ use crate::matching::Matches;
 use crate::meaning::Meaning;
 use crate::observe::Observed;
 use crate::settle::Silence;
+use crate::tickets::Tickets;
 use crate::way::Way;
 use crate::{matching, resolve, settle};
 
@@ -30,9 +29,7 @@ pub struct Engine<S> {
     loaded: ArcSwap<Loaded>,
     observed: Observed,
     held: HeldPlans,
-    /// Makes tickets that nobody can guess, and that no other process has.
-    secret: RandomState,
-    tickets: AtomicU64,
+    tickets: Tickets,
 }
 
 /// What came of giving something back.
@@ -54,8 +51,7 @@ impl<S: Store> Engine<S> {
             loaded: ArcSwap::default(),
             observed: Observed::default(),
             held: HeldPlans::default(),
-            secret: RandomState::new(),
-            tickets: AtomicU64::new(0),
+            tickets: Tickets::default(),
         }
     }
 
@@ -228,7 +224,7 @@ impl<S: Store> Engine<S> {
 
     fn enter(&self, way: &mut Way<'_>, check: &Check<'_>) -> Result<(), Malformed> {
         check.validate().inspect_err(|_| self.observed.malformed())?;
-        way.enter(check.domain, self.ticket());
+        way.enter(check.domain, self.tickets.next());
         Ok(())
     }
 
@@ -272,12 +268,13 @@ impl<S: Store> Engine<S> {
         if matches!(silence, Silence::Panicked | Silence::Broken(Trouble::Panic)) {
             self.observed.panicked();
         }
-        contain(|| settle::settle(decision, silence)).unwrap_or_else(|Panicked| {
+        silence.as_malformed()?;
+        if contain(|| settle::settle(decision, silence)).is_err() {
             self.observed.panicked();
             way.begin_again();
             settle::broken(way.decision, Trouble::Panic);
-            Ok(())
-        })
+        }
+        Ok(())
     }
 
     /// Remembers what an admitted check holds, until it is given back or ends; and gives back at once what was paid by one
@@ -329,11 +326,6 @@ impl<S: Store> Engine<S> {
 
     fn observe(&self, way: &Way<'_>) {
         self.observed.decision(way.decision, way.counts(), way.started.elapsed());
-    }
-
-    fn ticket(&self) -> Ticket {
-        let number = self.tickets.fetch_add(1, Relaxed);
-        Ticket(u128::from(self.secret.hash_one(number)) << 64 | u128::from(number))
     }
 }
 

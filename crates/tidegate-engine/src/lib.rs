@@ -39,6 +39,7 @@ pub mod explain;
 mod swar;
 mod contain;
 mod held;
+mod tickets;
 mod loaded;
 mod way;
 mod engine;

@@ -58,16 +58,30 @@ pub(crate) fn find_into<'v>(
     domain: &'v Domain,
     matches: &mut Matches<'v>,
 ) -> Result<(), Malformed> {
+    tell_pairs(&mut matches.views.first.facts, domain, check.attributes);
+    if !check.descriptors.is_empty() {
+        find_by_descriptors(check, domain, matches)?;
+    }
+    look_up(&mut matches.views.first, domain)
+}
+
+/// What descriptors say besides: more facts, other views if they disagree, and the rules of the tree.
+#[inline(never)]
+fn find_by_descriptors<'v>(
+    check: &Check<'v>,
+    domain: &'v Domain,
+    matches: &mut Matches<'v>,
+) -> Result<(), Malformed> {
     let Matches { views: Views { first, others }, tree } = matches;
-    tell(&mut first.facts, check, domain);
+    tell_entries(&mut first.facts, check, domain);
     for descriptor in contradicting(check, domain, &first.facts) {
         let mut other = View { descriptor: Some(descriptor), ..View::default() };
         tell_pairs(&mut other.facts, domain, check.descriptors[usize::from(descriptor)].entries);
-        tell(&mut other.facts, check, domain);
+        tell_pairs(&mut other.facts, domain, check.attributes);
+        tell_entries(&mut other.facts, check, domain);
         look_up(&mut other, domain)?;
         others.push(other);
     }
-    look_up(first, domain)?;
     find_in_tree(check, domain, tree);
     Ok(())
 }
@@ -133,9 +147,8 @@ fn before_query(path: &str) -> &str {
     path.split(['?', '#']).next().unwrap_or(path)
 }
 
-/// All attributes, then all entries of descriptors; the first word counts.
-fn tell<'v>(facts: &mut Facts<'v>, check: &Check<'v>, domain: &Domain) {
-    tell_pairs(facts, domain, check.attributes);
+/// All entries of descriptors. They come behind the attributes: the first word counts.
+fn tell_entries<'v>(facts: &mut Facts<'v>, check: &Check<'v>, domain: &Domain) {
     for descriptor in check.descriptors {
         tell_pairs(facts, domain, descriptor.entries);
     }

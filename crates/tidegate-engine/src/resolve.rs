@@ -9,11 +9,12 @@ pub(crate) use chosen::takes_its_group;
 use std::time::Duration;
 
 use smallvec::SmallVec;
-use tidegate_core::{Idempotency, Key, Limit, Pay, Plan, PlanError, PreparedKey, Ticket, Timestamp, Window};
+use tidegate_core::{
+    Idempotency, Key, Limit, Pay, Plan, PlanError, PreparedKey, Ticket, Timestamp, Values, Window,
+};
 use tidegate_rules::Domain;
 use tidegate_rules::condition::Facts;
-use tidegate_rules::home::Owner;
-use tidegate_rules::rule::{Action, Cost, Mode, Numbers, Plain, Rule, RuleLimit};
+use tidegate_rules::rule::{Action, Cost, Mode, Numbers, Rule, RuleLimit};
 
 use crate::check::{Check, Malformed, Override};
 use crate::matching::Matches;
@@ -121,28 +122,19 @@ impl<'a, 'v> Writer<'a, 'v> {
         let rule = &self.domain.rules[number as usize];
         let Some(plain) = &rule.plain else { return Ok(()) };
         let facts = &self.matches.views.first.facts;
-        let mut values = [&[][..]; Plain::MOST_BY];
-        for (value, attribute) in values.iter_mut().zip(&plain.by) {
-            let Some(text) = facts.get(*attribute) else { return Ok(()) };
-            *value = text.as_bytes();
+        let value = plain.by.and_then(|by| facts.get(by)).map(str::as_bytes);
+        if value.is_none() && plain.by.is_some() {
+            return Ok(());
         }
-        let values = values.get(..plain.by.len()).unwrap_or_default();
+        let values = match plain.tenant {
+            Some(tenant) => Values { home: facts.get(tenant).map(str::as_bytes), own: value },
+            None => Values { home: value, own: None },
+        };
         let cost = self.check.cost.saturating_mul(plain.cost);
-        let tenant = match rule.home.owner {
-            Owner::Tenant(tenant) => Some(facts.get(tenant).map(str::as_bytes)),
-            _ => None,
-        };
-        let (home, own) = match &tenant {
-            Some(tenant) => (tenant.as_slice(), values),
-            None => (values, &[][..]),
-        };
-        for (place, limit) in (0_u16..).zip(&rule.limits.own) {
-            let Some(numbers) = limit.plain() else { continue };
-            let key = PreparedKey { front: &rule.home.front, home, back: &limit.back, own };
-            self.plan.charge_prepared_when(&key, numbers, cost, Pay::IfAdmitted)?;
-            let (at, kind) =
-                (LimitAt { rule: number, tier: Tier::Own, limit: place }, Kind::of(numbers, cost));
-            let (made, descriptor) = (None, None);
+        for (limit, charge) in (0_u16..).zip(&plain.charges) {
+            self.plan.charge_prepared(charge, values, cost)?;
+            let at = LimitAt { rule: number, tier: Tier::Own, limit };
+            let (kind, made, descriptor) = (Kind::of(&charge.limit, cost), None, None);
             self.meaning.parts.push(Part { at, made, descriptor, cost, kind, enforced: true, of_view: true });
         }
         Ok(())

@@ -24,17 +24,25 @@ pub(crate) enum Silence {
     Broken(Trouble),
 }
 
+impl Silence {
+    /// Whether the fault is the check's own.
+    pub(crate) fn as_malformed(&self) -> Result<(), Malformed> {
+        match self {
+            Self::Failed(StoreError::IdempotencyConflict) => Err(Malformed::IdempotencyConflict),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Makes the decision of one that lets everything pass, under the rules of its domain, and that has the store's answer.
-pub(crate) fn settle(decision: &mut Decision, silence: &Silence) -> Result<(), Malformed> {
+pub(crate) fn settle(decision: &mut Decision, silence: &Silence) {
     match silence {
         Silence::NotAsked if decision.answer.is_some() => answered(decision),
         Silence::NotAsked => decision.meaning.alone.into_iter().for_each(|rule| alone(decision, rule)),
         Silence::Broken(trouble) => broken(decision, *trouble),
-        Silence::Failed(StoreError::IdempotencyConflict) => return Err(Malformed::IdempotencyConflict),
         Silence::Failed(_) => undecided(decision, Trouble::Store),
         Silence::Panicked => undecided(decision, Trouble::Panic),
     }
-    Ok(())
 }
 
 /// A rule decides by itself.

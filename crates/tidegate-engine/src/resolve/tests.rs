@@ -9,8 +9,8 @@ tenant: org
 rules:
   - { name: everyone, limit: 10/s }
   - { name: per-user, by: [user], limits: [100/s, 5000/h, 7 concurrent], cost: 3 }
-  - { name: pairs, match: { method: GET }, by: [user, method], limit: 10/s burst 20 }
-  - { name: many, by: [user, method, path, country], limit: 10/min }
+  - { name: reads, match: { method: GET }, by: [method], limit: 10/s burst 20 }
+  - { name: countries, by: [country], limit: 10/min }
   - { name: apart, by: [path], scope: global, limits: [{ amount: 20, per: 1m, algorithm: sliding_log }] }
 ";
 
