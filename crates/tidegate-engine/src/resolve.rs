@@ -117,7 +117,11 @@ impl<'a, 'v> Writer<'a, 'v> {
     }
 
     /// What [`Self::charge`] does, in fewer steps, with a rule that has nothing unusual.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "most checks do little else, and rules that are not plain are rare"
+    )]
     fn charge_plain(&mut self, number: u32) -> Result<(), Malformed> {
         let rule = &self.domain.rules[number as usize];
         let Some(plain) = &rule.plain else { return Ok(()) };

@@ -130,6 +130,7 @@ fn passed(decision: &Decision) -> Weighed {
     weighed
 }
 
+#[inline(never)]
 fn weigh(decision: &Decision) -> Weighed {
     let rules = decision.domain.as_ref().map_or(&[][..], |domain| &domain.rules);
     let (allowed, delay_us) =

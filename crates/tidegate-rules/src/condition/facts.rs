@@ -95,6 +95,12 @@ impl<'v> Facts<'v> {
         places.filter_map(|place| Some((AttributeId::at(place), self.values[place as usize % PLACES]?)))
     }
 
+    /// Whether there are some that have no place of their own.
+    #[inline]
+    pub(crate) fn has_others(&self) -> bool {
+        !self.others.is_empty()
+    }
+
     /// Those that have no place of their own.
     #[inline]
     pub(crate) fn others(&self) -> impl Iterator<Item = (AttributeId, &'v str)> {
