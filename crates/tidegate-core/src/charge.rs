@@ -223,9 +223,11 @@ impl Plan {
     fn push(&mut self, start: usize, limit: &Limit, cost: u64, pay: Pay) -> Result<(), PlanError> {
         let end = self.keys.len();
         let length = 1_u64.rotate_left(u32::from((end - start).to_le_bytes()[0]));
-        let is_usual = self.lengths & length == 0 && pay == Pay::IfAdmitted;
-        if !is_usual || self.entries.len() >= MAX_CHARGES {
+        if self.lengths & length != 0 || self.entries.len() >= MAX_CHARGES {
             self.takes(start, limit, pay).inspect_err(|_| self.keys.truncate(start))?;
+        }
+        if pay != Pay::IfAdmitted {
+            self.takes_unusual(limit, pay).inspect_err(|_| self.keys.truncate(start))?;
         }
         self.lengths |= length;
         let key_end = u32::try_from(end).expect("64 keys of at most 4 KiB end below 2^32");
@@ -233,7 +235,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Whether such a charge on the key that begins at `start` can be added to the current group.
+    /// Whether such a charge on the key that begins at `start` can stand beside all others.
     #[inline(never)]
     fn takes(&self, start: usize, limit: &Limit, pay: Pay) -> Result<(), PlanError> {
         if self.entries.len() == MAX_CHARGES {
@@ -248,11 +250,11 @@ impl Plan {
             }
             other_start = other_end;
         }
-        if pay == Pay::IfAdmitted { Ok(()) } else { self.takes_unusual(limit, pay) }
+        Ok(())
     }
 
-    /// The same for a charge that pays otherwise than most.
-    #[cold]
+    /// Whether a charge that pays otherwise than most can be added to the current group.
+    #[inline(never)]
     fn takes_unusual(&self, limit: &Limit, pay: Pay) -> Result<(), PlanError> {
         match pay {
             _ if pay.on_refusal() && limit.term_us().is_some() => Err(PlanError::SlotsOnRefusal),

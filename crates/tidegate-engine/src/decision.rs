@@ -69,6 +69,8 @@ pub struct Decision {
     pub(crate) meaning: Meaning,
     /// What the store said about that.
     pub(crate) answer: Option<Answer>,
+    /// Whether every limit let the request pass at once.
+    pub(crate) is_clear: bool,
     pub(crate) deciding: Option<Deciding>,
 }
 
@@ -144,6 +146,7 @@ impl Decision {
             domain: None,
             meaning: Meaning::default(),
             answer: None,
+            is_clear: false,
             deciding: None,
         }
     }
@@ -167,7 +170,9 @@ impl Decision {
     /// least left.
     pub fn deciding_limit(&self) -> Option<LimitView<'_>> {
         match self.deciding? {
-            Deciding::Limit(index) => self.judged_at(usize::from(index)).map(|judged| self.view(judged)),
+            Deciding::Limit(index) => {
+                self.judged_from(usize::from(index)).next().map(|judged| self.view(judged))
+            }
             _ => None,
         }
     }

@@ -119,7 +119,7 @@ pub(crate) fn attribute(domain: &Domain, name: &str) -> Option<AttributeId> {
 
 #[cold]
 fn otherwise_named(domain: &Domain, name: &str) -> Option<AttributeId> {
-    domain.names.get(name).or_else(|| match name {
+    domain.names.get_long(name).or_else(|| match name {
         "remote_address" => domain.names.get("ip"),
         _ if is_header(name) => domain.names.get(&name.to_ascii_lowercase()),
         _ => None,

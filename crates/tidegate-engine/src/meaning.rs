@@ -14,8 +14,10 @@ pub(crate) struct Meaning {
     pub(crate) alone: Option<u32>,
     /// Rules that would have decided by themselves, were they not in the shadow.
     pub(crate) shadow_alone: SmallVec<[u32; 2]>,
-    /// Whether all parts are of [plain](tidegate_rules::rule::Rule::plain) rules.
-    pub(crate) is_plain: bool,
+    /// Whether there are gates among the parts.
+    pub(crate) has_gates: bool,
+    /// Whether there are parts that are held against a descriptor alone.
+    pub(crate) has_tree: bool,
 }
 
 /// What a charge stands for.

@@ -5,11 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use smallvec::SmallVec;
 use tidegate_rules::rule::{Action, Rule};
 use tidegate_rules::{Domain, Snapshot};
 
-use crate::decision::{Deciding, Decision, Judged, Outcome};
+use crate::decision::{Deciding, Decision, Outcome};
 use crate::meaning::{Part, Tier};
 
 /// The upper ends of the buckets of durations, in nanoseconds.
@@ -143,15 +142,15 @@ impl Observed {
     pub(crate) fn decision(&self, decision: &Decision, rules: &[Arc<RuleCounts>], took: Duration) {
         self.took(took);
         self.outcomes[decision.outcome as usize].fetch_add(1, Relaxed);
-        let by_limits = matches!(decision.deciding, Some(Deciding::Limit(_)));
-        if decision.meaning.is_plain && by_limits && decision.outcome == Outcome::Allow {
-            count_allowed(&decision.meaning.parts, rules);
+        if decision.is_clear && decision.meaning.shadow_alone.is_empty() {
+            count_clear(&decision.meaning.parts, rules);
         } else {
             self.count_apart(decision, rules);
+            count_limits(decision, rules);
         }
     }
 
-    /// What [`count_allowed`] does, for decisions of all kinds.
+    /// What is decided without limits.
     #[inline(never)]
     fn count_apart(&self, decision: &Decision, rules: &[Arc<RuleCounts>]) {
         if matches!(decision.deciding, Some(Deciding::Nobody(_))) {
@@ -172,7 +171,6 @@ impl Observed {
                 counts.add(if blocks { Came::ShadowDenied } else { Came::Bypassed });
             }
         }
-        count_limits(decision, domain, rules);
     }
 
     fn took(&self, took: Duration) {
@@ -249,47 +247,68 @@ impl Observed {
     }
 }
 
-/// Each rule once: all of them are plain and let the request pass at once.
-fn count_allowed(parts: &[Part], rules: &[Arc<RuleCounts>]) {
-    let mut last = None;
+/// What [`count_limits`] does if every limit let the request pass at once.
+fn count_clear(parts: &[Part], rules: &[Arc<RuleCounts>]) {
+    let mut last: Option<&Part> = None;
     for part in parts {
-        if last != Some(part.at.rule)
+        if !last.is_some_and(|last| last.is_beside(part))
             && let Some(counts) = rules.get(part.at.rule as usize)
         {
             counts.add(Came::Allowed);
         }
-        last = Some(part.at.rule);
+        last = Some(part);
     }
+}
+
+/// What came of the limits of a rule, which stand together.
+#[derive(Clone, Copy, Default)]
+struct Together {
+    refuses: bool,
+    enforced: bool,
+    delays: bool,
 }
 
 /// Several limits of one rule stand together: the rule counts once.
-fn count_limits(decision: &Decision, domain: &Domain, rules: &[Arc<RuleCounts>]) {
-    let judged: SmallVec<[Judged<'_>; 8]> = decision.judged().collect();
-    for limits in judged.chunk_by(|one, next| one.part.is_beside(next.part)) {
-        let at = limits[0].part.at;
-        if at.tier != Tier::Override
-            && let Some(counts) = rules.get(at.rule as usize)
-        {
-            counts.add(came(decision, limits, domain.rules.get(at.rule as usize)));
+#[inline(never)]
+fn count_limits(decision: &Decision, rules: &[Arc<RuleCounts>]) {
+    let mut last: Option<(&Part, Together)> = None;
+    for one in decision.judged() {
+        if let Some((part, together)) = last.take_if(|(part, _)| !part.is_beside(one.part)) {
+            count(decision, rules, part, together);
         }
+        let (_, together) = last.get_or_insert((one.part, Together::default()));
+        together.refuses |= !one.allows();
+        together.enforced |= one.part.enforced;
+        together.delays |= one.verdict.delay_us() > 0;
+    }
+    if let Some((part, together)) = last {
+        count(decision, rules, part, together);
     }
 }
 
-fn came(decision: &Decision, limits: &[Judged<'_>], rule: Option<&Rule>) -> Came {
-    let refuses = limits.iter().any(|one| !one.allows());
-    let enforced = limits.iter().any(|one| one.part.enforced);
+fn count(decision: &Decision, rules: &[Arc<RuleCounts>], part: &Part, together: Together) {
+    if part.at.tier != Tier::Override
+        && let Some(counts) = rules.get(part.at.rule as usize)
+    {
+        counts.add(came(decision, part, together));
+    }
+}
+
+#[inline]
+fn came(decision: &Decision, part: &Part, Together { refuses, enforced, delays }: Together) -> Came {
     match (refuses, enforced) {
         (true, true) => Came::Denied,
-        (true, false)
-            if rule.is_some_and(|rule| rule.action == Action::Degrade)
-                && decision.outcome == Outcome::Degrade =>
-        {
-            Came::Degraded
-        }
+        (true, false) if degrades(decision, part) => Came::Degraded,
         (true, false) => Came::ShadowDenied,
-        _ if limits.iter().any(|one| one.verdict.delay_us() > 0) => Came::Delayed,
+        _ if delays => Came::Delayed,
         _ => Came::Allowed,
     }
+}
+
+#[cold]
+fn degrades(decision: &Decision, part: &Part) -> bool {
+    let rule = decision.domain().and_then(|domain| domain.rules.get(part.at.rule as usize));
+    decision.outcome == Outcome::Degrade && rule.is_some_and(|rule| rule.action == Action::Degrade)
 }
 
 #[cfg(test)]
@@ -302,31 +321,43 @@ mod tests {
     use tidegate_store::Reference;
 
     use super::*;
-    use crate::{Check, Engine};
+    use crate::{Check, Descriptor, Engine};
 
     const RULES: &str = "domain: api
-rules: [{ name: a, limits: [9/s, 9/h] }, { name: b, by: [user], limit: 9/s }, { name: c, limits: [8/s, 8/h] }]";
+rules:
+  - { name: a, limits: [99/s, 99/h] }
+  - { name: b, by: [user], limit: 99/s }
+  - { name: c, limits: [98/s, 98/h], mode: shadow }
+  - { name: d, by: [user, plan], limits: [97/s, 97/h] }
+";
+
+    fn decide(engine: &Engine<Reference>, check: &Check<'_>) -> Decision {
+        let asked = pin!(engine.check(check, Timestamp::from_micros(1_790_596_800_000_000)));
+        match asked.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(decision) => decision.unwrap(),
+            Poll::Pending => panic!("an embedded store answers at once"),
+        }
+    }
 
     #[test]
-    fn what_plain_rules_let_pass_is_counted_as_all_is() {
+    fn what_is_clear_is_counted_as_all_is() {
         let engine = Engine::new(Reference::new());
         engine.install(compile(vec![Source::new("api.yaml", RULES)]).snapshot.unwrap());
-        let all = [("user", "alice")];
-        for attributes in [&all[..], &[]] {
-            let check = Check { attributes, ..Check::new("api") };
-            let asked = pin!(engine.check(&check, Timestamp::from_micros(1_790_596_800_000_000)));
-            let Poll::Ready(Ok(decision)) = asked.poll(&mut Context::from_waker(Waker::noop())) else {
-                panic!("an embedded store answers at once")
-            };
-            assert!(decision.meaning.is_plain && decision.outcome == Outcome::Allow);
-            let counts = || (0..3).map(|_| Arc::new(RuleCounts::default())).collect::<Vec<_>>();
-            let (plainly, at_length) = (counts(), counts());
-            count_allowed(&decision.meaning.parts, &plainly);
-            count_limits(&decision, decision.domain().unwrap(), &at_length);
+        let (one, other) = ([("user", "alice"), ("plan", "free")], [("user", "bob")]);
+        let both = [&one[..], &other].map(|entries| Descriptor { entries, limit: None, cost: None });
+        let asked: [(&[_], &[_]); 5] =
+            [(&one, &[]), (&other, &[]), (&[], &[]), (&[], &both[..1]), (&[], &both)];
+        for (attributes, descriptors) in asked {
+            let decision = decide(&engine, &Check { attributes, descriptors, ..Check::new("api") });
+            assert!(decision.is_clear);
+            let counts = || (0..4).map(|_| Arc::default()).collect::<Vec<Arc<RuleCounts>>>();
+            let (quickly, at_length) = (counts(), counts());
+            count_clear(&decision.meaning.parts, &quickly);
+            count_limits(&decision, &at_length);
             let seen = |counts: &[Arc<RuleCounts>]| -> Vec<(u64, u64)> {
                 counts.iter().map(|one| (one.get(Came::Allowed), one.total())).collect()
             };
-            assert_eq!(seen(&plainly), seen(&at_length));
+            assert_eq!(seen(&quickly), seen(&at_length));
         }
     }
 }

@@ -93,7 +93,6 @@ impl<'a, 'v> Writer<'a, 'v> {
     }
 
     fn charge_plain_rules(&mut self) -> Result<(), Malformed> {
-        self.meaning.is_plain = true;
         self.matches.views.first.rules.iter().try_for_each(|number| self.charge_plain(*number))
     }
 
@@ -176,6 +175,7 @@ impl<'a, 'v> Writer<'a, 'v> {
                 let key = counter.of(&rule.home.gate);
                 let at = LimitAt { rule: chosen.rule.unwrap_or(0), tier, limit: 0 };
                 let cost = times.min(1);
+                self.meaning.has_gates = true;
                 let part = Part { kind: Kind::Gate, ..part(chosen, at, (gate, cost)) };
                 self.push_part(&key, (gate, Pay::IfRefused { of: charged }), part).map(|_| ())
             }
@@ -228,6 +228,7 @@ impl<'a, 'v> Writer<'a, 'v> {
             part.made = u16::try_from(self.meaning.made.len()).ok();
             self.meaning.made.push(*limit);
         }
+        self.meaning.has_tree |= part.is_of_tree();
         self.meaning.parts.push(part);
         Ok(true)
     }

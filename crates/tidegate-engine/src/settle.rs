@@ -5,11 +5,11 @@ use std::cmp::Reverse;
 
 use tidegate_core::{Outcome as Verdicts, Retry};
 use tidegate_rules::rule::{Action, Class, Mode, Rule};
-use tidegate_store::StoreError;
+use tidegate_store::{Answer, StoreError};
 
 use crate::check::Malformed;
 use crate::decision::{Consistency, Deciding, Decision, Judged, Outcome, Trouble};
-use crate::meaning::{Kind, Part, Tier};
+use crate::meaning::{Kind, Meaning, Part, Tier};
 
 /// Why the store gave no answer.
 #[derive(Debug)]
@@ -89,99 +89,116 @@ fn effective(rule: &Rule, part: &Part) -> Class {
 
 fn answered(decision: &mut Decision) {
     let Some(answer) = &decision.answer else { return };
-    let (ticket, replayed) = (answer.ticket, answer.replayed);
-    let weighed =
-        if decision.meaning.is_plain && answer.allowed() { passed(decision) } else { weigh(decision) };
-    decision.id = ticket;
-    decision.replayed = replayed;
-    decision.outcome = weighed.outcome;
-    decision.delay_us = weighed.delay_us;
-    decision.holds = weighed.holds;
-    decision.deciding = weighed.deciding.and_then(|index| u16::try_from(index).ok()).map(Deciding::Limit);
+    decision.id = answer.ticket;
+    decision.replayed = answer.replayed;
+    if let Some(Clear { holds, least_left }) = clear(&decision.meaning, answer) {
+        decision.is_clear = true;
+        decision.holds = holds;
+        decision.deciding = Some(Deciding::Limit(least_left));
+    } else {
+        contested(decision);
+    }
 }
 
-/// What the verdicts come to.
+/// The common case: there are limits and nothing else, and each lets the request pass at once.
 #[derive(Debug, PartialEq, Eq)]
-struct Weighed {
-    outcome: Outcome,
-    delay_us: u64,
+struct Clear {
     holds: bool,
-    /// The place of the part that decided.
-    deciding: Option<usize>,
+    least_left: u16,
 }
 
-/// What [`weigh`] does, in fewer steps, if all rules are plain and so all of them let the request pass.
-fn passed(decision: &Decision) -> Weighed {
-    let mut weighed = Weighed { outcome: Outcome::Allow, delay_us: 0, holds: false, deciding: None };
-    let Some(answer) = &decision.answer else { return weighed };
-    let mut least = (1_u64, 0_u64);
-    for (place, (part, verdict)) in decision.meaning.parts.iter().zip(&answer.verdicts).enumerate() {
-        weighed.holds |= part.kind == Kind::Slots && answer.paid(place);
-        let (left, limit) = least;
-        if weighed.deciding.is_none() || has_less((verdict.remaining, verdict.limit), (left, limit)) {
-            least = (verdict.remaining, verdict.limit);
-            weighed.deciding = Some(place);
+fn clear(meaning: &Meaning, answer: &Answer) -> Option<Clear> {
+    if meaning.has_gates || meaning.has_tree || !answer.allowed() {
+        return None;
+    }
+    let (mut clear, mut least) = (None, (0, 0));
+    for (place, (part, verdict)) in (0_u16..).zip(meaning.parts.iter().zip(&answer.verdicts)) {
+        if verdict.outcome != Verdicts::Allowed {
+            return None;
+        }
+        let holds = part.kind == Kind::Slots && answer.paid(usize::from(place));
+        let left = (verdict.remaining, verdict.limit);
+        let clear = clear.get_or_insert(Clear { holds: false, least_left: u16::MAX });
+        clear.holds |= holds;
+        if part.enforced && (clear.least_left == u16::MAX || has_less(left, least)) {
+            (clear.least_left, least) = (place, left);
         }
     }
-    weighed.delay_us = answer.delay_us();
-    if weighed.delay_us > 0 {
-        weighed.outcome = Outcome::Delay;
+    clear.filter(|clear| clear.least_left < u16::MAX)
+}
+
+/// What [`clear`] finds, and all that it does not.
+#[inline(never)]
+fn contested(decision: &mut Decision) {
+    let Some(answer) = &decision.answer else { return };
+    let (weighed, delay_us) = (weigh(decision), answer.delay_us());
+    let refused = !answer.allowed() || weighed.quotas_over == Some(true);
+    let (outcome, deciding) = match weighed.degraded {
+        _ if refused => (Outcome::Deny, most_refusing(decision, weighed.quotas_over == Some(true))),
+        Some(place) => (Outcome::Degrade, Some(place)),
+        None if delay_us > 0 => (Outcome::Delay, weighed.least_left),
+        None => (Outcome::Allow, weighed.least_left),
+    };
+    decision.outcome = outcome;
+    decision.delay_us = if refused { 0 } else { delay_us };
+    decision.holds = !refused && weighed.holds;
+    decision.deciding = deciding.and_then(|place| u16::try_from(place).ok()).map(Deciding::Limit);
+}
+
+/// What the verdicts come to. Parts are named by their places.
+#[derive(Default)]
+struct Weighed {
+    /// Whether slots are held.
+    holds: bool,
+    /// The first that lets the request pass with less.
+    degraded: Option<usize>,
+    /// Quotas of a tree refuse together: only if every one of them is over.
+    quotas_over: Option<bool>,
+    /// Of several admissions, the one with the least left of its amount. Ties in the rules' order.
+    least_left: Option<usize>,
+}
+
+fn weigh(decision: &Decision) -> Weighed {
+    let mut weighed = Weighed::default();
+    let mut least = (0, 0);
+    for one in decision.judged() {
+        weighed.holds |= one.paid && one.part.kind == Kind::Slots;
+        if weighed.degraded.is_none() && !one.allows() && degrades(decision, &one) {
+            weighed.degraded = Some(one.place);
+        }
+        if one.part.is_of_tree() && is_quota(decision, &one) {
+            weighed.quotas_over = Some(weighed.quotas_over.unwrap_or(true) && !one.allows());
+        }
+        let left = (one.verdict.remaining, one.verdict.limit);
+        if one.part.enforced && (weighed.least_left.is_none() || has_less(left, least)) {
+            (weighed.least_left, least) = (Some(one.place), left);
+        }
     }
     weighed
 }
 
-#[inline(never)]
-fn weigh(decision: &Decision) -> Weighed {
-    let rules = decision.domain.as_ref().map_or(&[][..], |domain| &domain.rules);
-    let (allowed, delay_us) =
-        decision.answer.as_ref().map_or((true, 0), |answer| (answer.allowed(), answer.delay_us()));
-    let quota_over = decision.meaning.parts.iter().any(Part::is_of_tree) && quota_over(rules, decision);
-    let refused = !allowed || quota_over;
-    let degraded = decision.judged().find(|one| !one.allows() && degrades(rules, one)).map(|one| one.place);
-    let holds = decision.judged().any(|one| one.paid && one.part.kind == Kind::Slots);
-    let outcome = match degraded {
-        _ if refused => Outcome::Deny,
-        Some(_) => Outcome::Degrade,
-        None if delay_us > 0 => Outcome::Delay,
-        None => Outcome::Allow,
-    };
-    let deciding =
-        if refused { most_refusing(decision, quota_over) } else { degraded.or_else(|| least_left(decision)) };
-    Weighed { outcome, delay_us: if refused { 0 } else { delay_us }, holds: !refused && holds, deciding }
-}
-
-fn degrades(rules: &[Rule], one: &Judged<'_>) -> bool {
-    let rule = rules.get(one.part.at.rule as usize);
+#[cold]
+fn degrades(decision: &Decision, one: &Judged<'_>) -> bool {
+    let rule = decision.domain().and_then(|domain| domain.rules.get(one.part.at.rule as usize));
     rule.is_some_and(|rule| rule.action == Action::Degrade && rule.mode == Mode::Enforce)
 }
 
-/// Quotas of a tree refuse together: only if every one of them is over.
-fn quota_over(rules: &[Rule], decision: &Decision) -> bool {
-    let is_quota = |one: &Judged<'_>| {
-        let rule = rules.get(one.part.at.rule as usize).filter(|rule| rule.mode == Mode::Enforce);
-        rule.and_then(|rule| rule.tree.as_ref()).is_some_and(|tree| tree.quota)
-    };
-    let mut quotas = decision.judged().filter(is_quota).peekable();
-    quotas.peek().is_some() && quotas.all(|one| !one.allows())
+#[inline(never)]
+fn is_quota(decision: &Decision, one: &Judged<'_>) -> bool {
+    let rule = decision.domain().and_then(|domain| domain.rules.get(one.part.at.rule as usize));
+    let tree = rule.filter(|rule| rule.mode == Mode::Enforce).and_then(|rule| rule.tree.as_ref());
+    tree.is_some_and(|tree| tree.quota)
 }
 
 /// Of several refusals, the one with the longest wait; one that never passes goes before all. Ties in the rules' order.
-fn most_refusing(decision: &Decision, quota_over: bool) -> Option<usize> {
-    let refusing = decision.judged().filter(|one| (one.part.enforced || quota_over) && !one.allows());
+#[cold]
+fn most_refusing(decision: &Decision, quotas_over: bool) -> Option<usize> {
+    let refusing = decision.judged().filter(|one| (one.part.enforced || quotas_over) && !one.allows());
     let wait = |one: &Judged<'_>| match one.verdict.outcome {
         Verdicts::Refused(Retry::Never) => u64::MAX,
         _ => one.blocked_us.max(one.verdict.retry_after_us().unwrap_or(0)),
     };
     refusing.min_by_key(|one| Reverse(wait(one))).map(|one| one.place)
-}
-
-/// Of several admissions, the one with the least left of its amount. Ties in the rules' order.
-fn least_left(decision: &Decision) -> Option<usize> {
-    let amounts = |one: &Judged<'_>| (one.verdict.remaining, one.verdict.limit);
-    let enforced = decision.judged().filter(|one| one.part.enforced);
-    let least =
-        enforced.reduce(|least, one| if has_less(amounts(&one), amounts(&least)) { one } else { least });
-    least.map(|one| one.place)
 }
 
 /// Whether less is left of one amount than of another.

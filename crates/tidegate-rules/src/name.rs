@@ -74,13 +74,18 @@ impl Names {
 
     /// The number of a name, if it has one.
     pub fn get(&self, name: &str) -> Option<AttributeId> {
-        self.get_short(name).or_else(|| self.long.get(name).copied())
+        self.get_short(name).or_else(|| self.get_long(name))
     }
 
-    /// The same for names that are found in a few steps, as nearly all are. For others ask [`get`](Self::get).
+    /// The same for names that are found in a few steps, as nearly all are.
     #[inline]
     pub fn get_short(&self, name: &str) -> Option<AttributeId> {
         self.short.get(name)
+    }
+
+    /// The same for all others.
+    pub fn get_long(&self, name: &str) -> Option<AttributeId> {
+        if self.long.is_empty() { None } else { self.long.get(name).copied() }
     }
 
     /// The name behind a number; empty if other names gave it.

@@ -56,23 +56,25 @@ impl ExactSizeIterator for Limits<'_> {}
 
 impl Decision {
     /// The limits that the store had a word on, with what their rules' gates said.
-    pub(crate) fn judged(&self) -> impl Iterator<Item = Judged<'_>> + Clone {
+    #[inline]
+    pub(crate) fn judged(&self) -> impl Iterator<Item = Judged<'_>> {
         self.judged_from(0)
     }
 
-    fn judged_from(&self, first: usize) -> impl Iterator<Item = Judged<'_>> + Clone {
-        (first..self.meaning.parts.len()).filter_map(|place| self.judged_at(place))
-    }
-
-    /// `None` for a gate, and if the store had no word on it.
-    pub(super) fn judged_at(&self, place: usize) -> Option<Judged<'_>> {
-        let part = self.meaning.parts.get(place).filter(|part| !part.is_gate())?;
-        let answer = self.answer.as_ref()?;
-        let (verdict, paid) = (answer.verdicts.get(place)?, answer.paid(place));
-        Some(Judged { place, part, verdict, paid, blocked_us: self.blocked_us(place, part) })
+    /// The same from that part on.
+    #[inline]
+    pub(super) fn judged_from(&self, first: usize) -> impl Iterator<Item = Judged<'_>> {
+        let verdicts = self.answer.as_ref().map_or(&[][..], |answer| &answer.verdicts);
+        let paid = |place| self.answer.as_ref().is_some_and(|answer| answer.paid(place));
+        let all = self.meaning.parts.iter().zip(verdicts).enumerate().skip(first);
+        all.filter(|(_, (part, _))| !part.is_gate()).map(move |(place, (part, verdict))| {
+            let blocked_us = if self.meaning.has_gates { self.blocked_us(place, part) } else { 0 };
+            Judged { place, part, verdict, paid: paid(place), blocked_us }
+        })
     }
 
     /// A gate that refused, or that has just been closed, holds for the limits that it guards: those right before it.
+    #[inline(never)]
     fn blocked_us(&self, place: usize, part: &Part) -> u64 {
         let behind = || (place + 1..).zip(self.meaning.parts.iter().skip(place + 1));
         let mut guards = behind().take_while(|(_, other)| other.is_beside(part));
