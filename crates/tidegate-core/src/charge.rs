@@ -2,6 +2,7 @@
 
 mod keys;
 mod pay;
+mod prepared;
 
 use smallvec::SmallVec;
 
@@ -12,6 +13,7 @@ use crate::limit::Limit;
 use keys::Keys;
 
 pub use pay::Pay;
+pub use prepared::{PreparedCharge, Values};
 
 /// The most charges in one plan.
 pub const MAX_CHARGES: usize = 64;
@@ -37,6 +39,8 @@ pub struct Plan {
     ticket: Ticket,
     keys: Keys,
     entries: SmallVec<[Entry; 4]>,
+    /// A bit for each length that a key has, modulo 64: keys of other lengths are new.
+    lengths: u64,
     groups: u16,
     /// Boxed, because most plans have none and every plan is moved about.
     idempotency: Option<Box<Idempotency>>,
@@ -135,6 +139,7 @@ impl Plan {
         self.ticket = Ticket::default();
         self.keys.clear();
         self.entries.clear();
+        self.lengths = 0;
         self.groups = 0;
         self.idempotency = None;
     }
@@ -179,7 +184,6 @@ impl Plan {
     }
 
     /// The same on a key that was prepared.
-    #[inline]
     pub fn charge_prepared_when(
         &mut self,
         key: &PreparedKey<'_>,
@@ -211,37 +215,46 @@ impl Plan {
     }
 
     /// Adds a charge on the key that begins at `start`, or takes the key back.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "every charge comes here, and half of a call is its beginning and end"
+    )]
     fn push(&mut self, start: usize, limit: &Limit, cost: u64, pay: Pay) -> Result<(), PlanError> {
-        let fits = self.takes(&self.keys.bytes()[start..], limit, pay);
-        if fits.is_ok() {
-            let key_end = u32::try_from(self.keys.len()).expect("64 keys of at most 4 KiB end below 2^32");
-            self.entries.push(Entry { key_end, group: self.groups, pay, cost, limit: *limit });
-        } else {
-            self.keys.truncate(start);
+        let end = self.keys.len();
+        let length = 1_u64.rotate_left(u32::from((end - start).to_le_bytes()[0]));
+        if self.lengths & length != 0 || self.entries.len() >= MAX_CHARGES {
+            self.takes(start, limit, pay).inspect_err(|_| self.keys.truncate(start))?;
         }
-        fits
+        if pay != Pay::IfAdmitted {
+            self.takes_unusual(limit, pay).inspect_err(|_| self.keys.truncate(start))?;
+        }
+        self.lengths |= length;
+        let key_end = u32::try_from(end).expect("64 keys of at most 4 KiB end below 2^32");
+        self.entries.push(Entry { key_end, group: self.groups, pay, cost, limit: *limit });
+        Ok(())
     }
 
-    /// Whether such a charge can be added to the current group.
-    #[inline]
-    fn takes(&self, key: &[u8], limit: &Limit, pay: Pay) -> Result<(), PlanError> {
+    /// Whether such a charge on the key that begins at `start` can stand beside all others.
+    #[inline(never)]
+    fn takes(&self, start: usize, limit: &Limit, pay: Pay) -> Result<(), PlanError> {
         if self.entries.len() == MAX_CHARGES {
             return Err(PlanError::TooManyCharges);
         }
-        let (keys, mut start) = (self.keys.bytes(), 0);
+        let (before, key) = self.keys.bytes().split_at(start);
+        let mut other_start = 0;
         for other in &self.entries {
-            let end = other.key_end as usize;
-            if end - start == key.len() && keys[start..end] == *key {
+            let other_end = other.key_end as usize;
+            if before[other_start..other_end] == *key {
                 self.takes_beside(other, limit, pay)?;
             }
-            start = end;
+            other_start = other_end;
         }
-        if pay == Pay::IfAdmitted { Ok(()) } else { self.takes_unusual(limit, pay) }
+        Ok(())
     }
 
-    /// The same for a charge that pays otherwise than most.
-    #[cold]
+    /// Whether a charge that pays otherwise than most can be added to the current group.
+    #[inline(never)]
     fn takes_unusual(&self, limit: &Limit, pay: Pay) -> Result<(), PlanError> {
         match pay {
             _ if pay.on_refusal() && limit.term_us().is_some() => Err(PlanError::SlotsOnRefusal),

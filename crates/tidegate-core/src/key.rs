@@ -90,6 +90,16 @@ impl EncodedParts {
         write_parts(&mut bytes, parts);
         Self(bytes)
     }
+
+    #[inline]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
 }
 
 impl<'a> From<Key<'a>> for PreparedKey<'a> {
@@ -194,12 +204,17 @@ impl std::fmt::Debug for PreparedKey<'_> {
 
 #[inline]
 fn encoded_len(parts: &[&[u8]]) -> usize {
-    let part_len = |part: &&[u8]| match part.len() {
+    parts.iter().map(|part| part_len(part)).sum()
+}
+
+/// How long a part is with its length before it.
+#[inline]
+pub(crate) fn part_len(part: &[u8]) -> usize {
+    match part.len() {
         length @ 0..0x80 => 1 + length,
         length @ 0..=MAX_PART_BYTES => 2 + length,
         _ => varint_len(HASHED) + HASH_BYTES,
-    };
-    parts.iter().map(part_len).sum()
+    }
 }
 
 /// SipHash-2-4 of 128 bits under a fixed key, so that every machine has the same: two different long parts have the same
@@ -208,7 +223,8 @@ fn hash(part: &[u8]) -> [u8; HASH_BYTES] {
     siphasher::sip128::SipHasher24::new().hash(part).as_bytes()
 }
 
-const fn varint_len(mut value: usize) -> usize {
+#[inline]
+pub(crate) const fn varint_len(mut value: usize) -> usize {
     let mut len = 1;
     while value >= 0x80 {
         value >>= 7;
@@ -221,13 +237,19 @@ const fn varint_len(mut value: usize) -> usize {
 #[inline]
 fn write_parts<'o>(mut out: &'o mut [u8], parts: &[&[u8]]) -> &'o mut [u8] {
     for part in parts {
-        out = if part.len() <= MAX_PART_BYTES {
-            write_bytes(write_varint(out, part.len()), part)
-        } else {
-            write_hash(out, part)
-        };
+        out = write_part(out, part);
     }
     out
+}
+
+/// Writes a part behind its length, or its hash.
+#[inline]
+pub(crate) fn write_part<'o>(out: &'o mut [u8], part: &[u8]) -> &'o mut [u8] {
+    if part.len() <= MAX_PART_BYTES {
+        write_bytes(write_varint(out, part.len()), part)
+    } else {
+        write_hash(out, part)
+    }
 }
 
 #[cold]
@@ -236,7 +258,7 @@ fn write_hash<'o>(out: &'o mut [u8], part: &[u8]) -> &'o mut [u8] {
 }
 
 #[inline]
-fn write_bytes<'o>(out: &'o mut [u8], bytes: &[u8]) -> &'o mut [u8] {
+pub(crate) fn write_bytes<'o>(out: &'o mut [u8], bytes: &[u8]) -> &'o mut [u8] {
     let (place, rest) = out.split_at_mut(bytes.len());
     place.copy_from_slice(bytes);
     rest
@@ -244,7 +266,7 @@ fn write_bytes<'o>(out: &'o mut [u8], bytes: &[u8]) -> &'o mut [u8] {
 
 /// Writes seven bits a byte, the lowest first; what is left of the space behind it.
 #[inline]
-fn write_varint(out: &mut [u8], mut value: usize) -> &mut [u8] {
+pub(crate) fn write_varint(out: &mut [u8], mut value: usize) -> &mut [u8] {
     let mut length = 0;
     while value >= 0x80 {
         out[length] = value.to_le_bytes()[0] | 0x80;

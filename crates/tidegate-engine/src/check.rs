@@ -122,11 +122,12 @@ impl<'a> Check<'a> {
         few("descriptors", self.descriptors.len(), MAX_DESCRIPTORS)?;
         affordable(self.cost)?;
         pairs(self.attributes)?;
-        self.descriptors.iter().try_for_each(|descriptor| {
+        for descriptor in self.descriptors {
             few("entries", descriptor.entries.len(), MAX_ENTRIES)?;
             affordable(descriptor.cost.unwrap_or(0))?;
-            pairs(descriptor.entries)
-        })
+            pairs(descriptor.entries)?;
+        }
+        Ok(())
     }
 }
 

@@ -1,11 +1,19 @@
 //! Our word to the caller, and how it came about.
 
+mod judged;
+
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tidegate_core::{Limit, Retry, Ticket, Timestamp, Verdict};
 use tidegate_rules::Domain;
 use tidegate_rules::rule::{Action, Counted, Mode, Rule, RuleLimit};
+use tidegate_store::Answer;
+
+use crate::meaning::{Meaning, Tier};
+
+pub(crate) use judged::Judged;
+use judged::Limits;
 
 /// What the caller may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,12 +65,13 @@ pub struct Decision {
     /// Whether it holds slots that should be given back.
     pub holds: bool,
     pub(crate) domain: Option<Arc<Domain>>,
-    pub(crate) judged: SmallVec<[Judged; 4]>,
-    /// Limits that were made for this check: with the bounds of their calendars, or brought along.
-    pub(crate) made: SmallVec<[Limit; 1]>,
+    /// What the request was charged for.
+    pub(crate) meaning: Meaning,
+    /// What the store said about that.
+    pub(crate) answer: Option<Answer>,
+    /// Whether every limit let the request pass at once.
+    pub(crate) is_clear: bool,
     pub(crate) deciding: Option<Deciding>,
-    /// Rules in the shadow that would have decided by themselves.
-    pub(crate) shadow_alone: SmallVec<[u32; 2]>,
 }
 
 /// What decided.
@@ -87,37 +96,6 @@ pub(crate) enum Trouble {
     Overload,
     /// More limits than a plan can hold.
     TooManyLimits,
-}
-
-/// A limit's part in a decision.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Judged {
-    pub(crate) at: LimitAt,
-    /// Its place among those that were made, if it was.
-    pub(crate) made: Option<u16>,
-    pub(crate) verdict: Verdict,
-    pub(crate) descriptor: Option<u16>,
-    pub(crate) cost: u64,
-    /// Whether the rule's gate was or now is closed, and for how long.
-    pub(crate) blocked_us: u64,
-    pub(crate) enforced: bool,
-    pub(crate) paid: bool,
-}
-
-/// Where a limit stands in its domain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LimitAt {
-    pub(crate) rule: u32,
-    pub(crate) tier: Tier,
-    pub(crate) limit: u16,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tier {
-    Own,
-    Named(u16),
-    /// The limit came with the descriptor; there is no rule.
-    Override,
 }
 
 /// A limit and what it said.
@@ -154,6 +132,7 @@ pub struct RuleRef<'d> {
 
 impl Decision {
     /// Lets everything pass: the beginning of every decision.
+    #[inline]
     pub(crate) fn free(at: Timestamp) -> Self {
         Self {
             outcome: Outcome::Allow,
@@ -165,10 +144,10 @@ impl Decision {
             replayed: false,
             holds: false,
             domain: None,
-            judged: SmallVec::new(),
-            made: SmallVec::new(),
+            meaning: Meaning::default(),
+            answer: None,
+            is_clear: false,
             deciding: None,
-            shadow_alone: SmallVec::new(),
         }
     }
 
@@ -184,14 +163,16 @@ impl Decision {
 
     /// Every limit that had a word in it, in the order of the rules, enforcing ones first.
     pub fn limits(&self) -> impl ExactSizeIterator<Item = LimitView<'_>> {
-        self.judged.iter().map(|judged| self.view(judged))
+        Limits::new(self)
     }
 
     /// The limit that decided: of several refusals the one with the longest wait, of several admissions the one with the
     /// least left.
     pub fn deciding_limit(&self) -> Option<LimitView<'_>> {
         match self.deciding? {
-            Deciding::Limit(index) => self.judged.get(usize::from(index)).map(|judged| self.view(judged)),
+            Deciding::Limit(index) => {
+                self.judged_from(usize::from(index)).next().map(|judged| self.view(judged))
+            }
             _ => None,
         }
     }
@@ -274,27 +255,28 @@ impl Decision {
         self.domain.as_ref()?.rules.get(rule as usize)
     }
 
-    fn view<'d>(&'d self, judged: &'d Judged) -> LimitView<'d> {
-        let rule = if judged.at.tier == Tier::Override { None } else { self.rule(judged.at.rule) };
-        let limits = rule.map(|rule| match judged.at.tier {
+    fn view<'d>(&'d self, judged: Judged<'d>) -> LimitView<'d> {
+        let Judged { part, verdict, paid, blocked_us, .. } = judged;
+        let rule = if part.at.tier == Tier::Override { None } else { self.rule(part.at.rule) };
+        let limits = rule.map(|rule| match part.at.tier {
             Tier::Named(tier) => {
                 rule.limits.tiers.get(usize::from(tier)).map_or(&rule.limits.own, |(_, limits)| limits)
             }
             _ => &rule.limits.own,
         });
-        let rule_limit = limits.and_then(|limits| limits.get(usize::from(judged.at.limit)));
-        let made = judged.made.and_then(|place| self.made.get(usize::from(place)));
+        let rule_limit = limits.and_then(|limits| limits.get(usize::from(part.at.limit)));
+        let made = part.made.and_then(|place| self.meaning.made.get(usize::from(place)));
         let plain = rule_limit.and_then(RuleLimit::plain);
         LimitView {
             rule,
             rule_limit,
             limit: made.or(plain).expect("a limit that is not as its rule has it is kept with the decision"),
-            verdict: &judged.verdict,
-            descriptor: judged.descriptor.map(usize::from),
-            cost: judged.cost,
-            blocked_us: judged.blocked_us,
-            enforced: judged.enforced,
-            paid: judged.paid,
+            verdict,
+            descriptor: part.descriptor.map(usize::from),
+            cost: part.cost,
+            blocked_us,
+            enforced: part.enforced,
+            paid,
         }
     }
 }

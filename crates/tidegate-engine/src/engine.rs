@@ -1,10 +1,8 @@
 //! The stations in their order.
 
 use std::future::Future;
-use std::hash::{BuildHasher as _, RandomState};
 use std::mem;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use arc_swap::ArcSwap;
 use tidegate_core::{Charge, Pay, Plan, PlanError, Ticket, Timestamp};
@@ -17,9 +15,10 @@ use crate::decision::{Decision, Outcome, Trouble};
 use crate::held::{Held, HeldPlans, What};
 use crate::loaded::Loaded;
 use crate::matching::Matches;
+use crate::meaning::Meaning;
 use crate::observe::Observed;
-use crate::resolve::Resolved;
-use crate::settle::Word;
+use crate::settle::Silence;
+use crate::tickets::Tickets;
 use crate::way::Way;
 use crate::{matching, resolve, settle};
 
@@ -30,9 +29,7 @@ pub struct Engine<S> {
     loaded: ArcSwap<Loaded>,
     observed: Observed,
     held: HeldPlans,
-    /// Makes tickets that nobody can guess, and that no other process has.
-    secret: RandomState,
-    tickets: AtomicU64,
+    tickets: Tickets,
 }
 
 /// What came of giving something back.
@@ -54,8 +51,7 @@ impl<S: Store> Engine<S> {
             loaded: ArcSwap::default(),
             observed: Observed::default(),
             held: HeldPlans::default(),
-            secret: RandomState::new(),
-            tickets: AtomicU64::new(0),
+            tickets: Tickets::default(),
         }
     }
 
@@ -88,24 +84,31 @@ impl<S: Store> Engine<S> {
 
     /// May this request pass?
     pub async fn check(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
-        let mut way = Way::new(self.loaded.load(), now);
-        self.enter(&mut way, check)?;
-        self.resolve(&mut way, check)?;
-        ask(&mut way, |plan| self.store.decide(plan, now)).await;
-        self.settle(&mut way)?;
-        self.keep(&way, check).await;
-        self.observe(&way);
-        Ok(way.decision)
+        let mut decision = Decision::free(now);
+        {
+            let mut plan = Plan::new();
+            let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
+            self.enter(&mut way, check)?;
+            self.resolve(&mut way, check)?;
+            ask(&mut way, |plan| self.store.decide(plan, now)).await;
+            self.settle(&mut way)?;
+            self.keep(&way, check).await;
+            self.observe(&way);
+        }
+        Ok(decision)
     }
 
     /// Would it pass? Nothing is charged.
     pub async fn peek(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
-        let mut way = Way::new(self.loaded.load(), now);
+        let mut decision = Decision::free(now);
+        let mut plan = Plan::new();
+        let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
         ask(&mut way, |plan| self.store.read(plan, now)).await;
         self.settle(&mut way)?;
-        Ok(Decision { holds: false, ..way.decision })
+        decision.holds = false;
+        Ok(decision)
     }
 
     /// May it pass, at a cost that is settled later under the decision's id?
@@ -115,14 +118,16 @@ impl<S: Store> Engine<S> {
         hold: Hold,
         now: Timestamp,
     ) -> Result<Decision, Malformed> {
-        let mut way = Way::new(self.loaded.load(), now);
+        let mut decision = Decision::free(now);
+        let mut plan = Plan::new();
+        let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
         ask(&mut way, |plan| self.store.reserve(plan, hold, now)).await;
         self.settle(&mut way)?;
         self.keep_reservation(&mut way, check, hold).await;
         self.observe(&way);
-        Ok(way.decision)
+        Ok(decision)
     }
 
     /// Settles a reservation at what it really cost, as many times the cost of one request.
@@ -174,7 +179,9 @@ impl<S: Store> Engine<S> {
         charged_at: Timestamp,
         now: Timestamp,
     ) -> Result<Decision, Malformed> {
-        let mut way = Way::new(self.loaded.load(), now);
+        let mut decision = Decision::free(now);
+        let mut plan = Plan::new();
+        let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
         ask(&mut way, |plan| async move {
@@ -183,7 +190,9 @@ impl<S: Store> Engine<S> {
         })
         .await;
         self.settle(&mut way)?;
-        Ok(Decision { outcome: Outcome::Allow, holds: false, ..way.decision })
+        decision.outcome = Outcome::Allow;
+        decision.holds = false;
+        Ok(decision)
     }
 
     /// Forgets the counters that such a check is charged to; how many there were.
@@ -192,89 +201,105 @@ impl<S: Store> Engine<S> {
         check: &Check<'_>,
         now: Timestamp,
     ) -> Result<Result<usize, StoreError>, Malformed> {
-        let mut way = Way::new(self.loaded.load(), now);
+        let mut decision = Decision::free(now);
+        let mut plan = Plan::new();
+        let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
-        let reset = contained(async { self.store.reset(&way.resolved.plan, now).await }).await;
+        let reset = contained(async { self.store.reset(way.plan, now).await }).await;
         Ok(reset.unwrap_or(Err(StoreError::Full)))
     }
 
     /// A decision for a check that there is no time for: by the strictest class of its domain.
     pub fn overloaded(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
-        let mut way = Way::new(self.loaded.load(), now);
+        let mut decision = Decision::free(now);
+        let mut plan = Plan::new();
+        let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
         self.enter(&mut way, check)?;
-        way.resolved.trouble = Some(Trouble::Overload);
+        way.silence = Silence::Broken(Trouble::Overload);
         self.settle(&mut way)?;
         self.observe(&way);
-        Ok(way.decision)
+        Ok(decision)
     }
 
-    fn enter(&self, way: &mut Way, check: &Check<'_>) -> Result<(), Malformed> {
+    fn enter(&self, way: &mut Way<'_>, check: &Check<'_>) -> Result<(), Malformed> {
         check.validate().inspect_err(|_| self.observed.malformed())?;
-        way.enter(check.domain);
-        way.resolved.plan.set_ticket(self.ticket());
+        way.enter(check.domain, self.tickets.next());
         Ok(())
     }
 
     /// Match and resolve.
-    fn resolve(&self, way: &mut Way, check: &Check<'_>) -> Result<(), Malformed> {
-        let Way { resolved, decision: Decision { domain: Some(domain), .. }, now, .. } = way else {
-            return Ok(());
-        };
-        let ticket = resolved.plan.ticket();
+    fn resolve(&self, way: &mut Way<'_>, check: &Check<'_>) -> Result<(), Malformed> {
+        let Way { plan, decision, .. } = way;
+        let Decision { domain: Some(domain), at, meaning, .. } = &mut **decision else { return Ok(()) };
         let stations = contain(|| {
             let mut matches = Matches::default();
             matching::find_into(check, domain, &mut matches)?;
-            resolve::plan_into(check, domain, &matches, (*now, resolved))
+            resolve::plan_into(check, domain, &matches, (*at, plan, meaning))
         });
-        let trouble = match stations {
-            Ok(Ok(())) => return Ok(()),
+        match stations {
+            Ok(Ok(())) => Ok(()),
+            unplanned => self.unplanned(way, unplanned),
+        }
+    }
+
+    /// A plan that may be half made is asked of nobody.
+    #[cold]
+    fn unplanned(
+        &self,
+        way: &mut Way<'_>,
+        unplanned: Result<Result<(), Malformed>, Panicked>,
+    ) -> Result<(), Malformed> {
+        way.silence = Silence::Broken(match unplanned {
             Ok(Err(Malformed::Plan(PlanError::TooManyCharges))) => Trouble::TooManyLimits,
-            Ok(Err(malformed)) => {
+            Ok(other) => {
                 self.observed.malformed();
-                return Err(malformed);
+                return other;
             }
             Err(Panicked) => Trouble::Panic,
-        };
-        *resolved = Resolved { trouble: Some(trouble), ..Resolved::default() };
-        resolved.plan.set_ticket(ticket);
+        });
+        way.decision.meaning = Meaning::default();
+        way.plan.clear();
         Ok(())
     }
 
-    fn settle(&self, way: &mut Way) -> Result<(), Malformed> {
-        let Way { resolved, word, decision, .. } = way;
-        if resolved.trouble == Some(Trouble::Panic) || matches!(word, Word::Panicked) {
+    fn settle(&self, way: &mut Way<'_>) -> Result<(), Malformed> {
+        let Way { silence, decision, .. } = way;
+        if matches!(silence, Silence::Panicked | Silence::Broken(Trouble::Panic)) {
             self.observed.panicked();
         }
-        contain(|| settle::settle(decision, resolved, word)).unwrap_or_else(|Panicked| {
+        silence.as_malformed()?;
+        if contain(|| settle::settle(decision, silence)).is_err() {
             self.observed.panicked();
             way.begin_again();
-            settle::broken(&mut way.decision, Trouble::Panic);
-            Ok(())
-        })
+            settle::broken(way.decision, Trouble::Panic);
+        }
+        Ok(())
     }
 
     /// Remembers what an admitted check holds, until it is given back or ends; and gives back at once what was paid by one
     /// that is refused all the same, because all of its quotas are over.
-    async fn keep(&self, way: &Way, check: &Check<'_>) {
-        let Way { resolved, word: Word::Answer(answer), decision, now, .. } = way else { return };
+    async fn keep(&self, way: &Way<'_>, check: &Check<'_>) {
+        let Way { plan, decision, .. } = way;
+        let Decision { at: now, answer: Some(answer), .. } = &**decision else { return };
         if decision.holds && !decision.replayed {
-            let plan = paid(&resolved.plan, answer);
+            let plan = paid(plan, answer);
             let terms = plan.charges().filter_map(|charge| charge.limit.term_us());
             let until = now.plus_us(terms.max().unwrap_or(0));
             self.remember(decision.id, Held { plan, what: What::Slots, times: check.cost, until }, *now);
         } else if answer.allowed() && !decision.allowed() {
-            let plan = paid(&resolved.plan, answer);
+            let plan = paid(plan, answer);
             let given_back = contained(async { self.store.refund(&plan, *now, *now).await }).await;
             drop((given_back, contained(async { self.store.release(&plan, *now).await }).await));
         }
     }
 
     /// The same for a reservation.
-    async fn keep_reservation(&self, way: &mut Way, check: &Check<'_>, hold: Hold) {
-        let Way { resolved, word: Word::Answer(answer), decision, now, .. } = way else { return };
+    async fn keep_reservation(&self, way: &mut Way<'_>, check: &Check<'_>, hold: Hold) {
+        let Way { plan, decision, .. } = way;
+        let Decision { at: now, answer: Some(answer), .. } = &**decision else { return };
         if decision.allowed() && !decision.replayed {
-            let (plan, until) = (mem::take(&mut resolved.plan), now.plus_us(hold.term_us));
+            let (plan, until) = (mem::take(&mut **plan), now.plus_us(hold.term_us));
             self.remember(
                 decision.id,
                 Held { plan, what: What::Reservation, times: check.cost, until },
@@ -299,33 +324,28 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    fn observe(&self, way: &Way) {
-        self.observed.decision(&way.decision, way.counts(), way.started.elapsed());
-    }
-
-    fn ticket(&self) -> Ticket {
-        let number = self.tickets.fetch_add(1, Relaxed);
-        Ticket(u128::from(self.secret.hash_one(number)) << 64 | u128::from(number))
+    fn observe(&self, way: &Way<'_>) {
+        self.observed.decision(way.decision, way.counts(), way.started.elapsed());
     }
 }
 
 /// Asks the store, unless there is nothing to ask.
-async fn ask<'w, F>(way: &'w mut Way, question: impl FnOnce(&'w Plan) -> F)
+async fn ask<'w, F>(way: &'w mut Way<'_>, question: impl FnOnce(&'w Plan) -> F)
 where
     F: Future<Output = Result<Answer, StoreError>>,
 {
-    let Way { resolved: Resolved { plan, .. }, word, .. } = way;
+    let Way { plan, silence, decision, .. } = way;
     if plan.is_empty() {
         return;
     }
     let asked = contained(async {
         match question(plan).await {
-            Ok(answer) => *word = Word::Answer(answer),
-            Err(error) => *word = Word::Failed(error),
+            Ok(answer) => decision.answer = Some(answer),
+            Err(error) => *silence = Silence::Failed(error),
         }
     });
     if asked.await.is_err() {
-        *word = Word::Panicked;
+        *silence = Silence::Panicked;
     }
 }
 

@@ -7,8 +7,8 @@ use tidegate_rules::words::{shown, why_not};
 use tidegate_rules::{Domain, Snapshot};
 
 use crate::check::{Check, Malformed};
-use crate::decision::Tier;
 use crate::matching::{self, Matches};
+use crate::meaning::Tier;
 use crate::resolve::{self, Resolved};
 
 /// What a check meets.
@@ -89,7 +89,7 @@ pub fn explain(check: &Check<'_>, snapshot: &Snapshot, now: Timestamp) -> Result
         known_domain: true,
         tenant: domain.tenant.and_then(|tenant| facts.get(tenant)).map(str::to_owned),
         derived: way.derived(facts),
-        alone: resolved.alone.map(|rule| domain.rules[rule as usize].name.to_string()),
+        alone: resolved.meaning.alone.map(|rule| domain.rules[rule as usize].name.to_string()),
         rules: (0_u32..).zip(&domain.rules).map(|(number, rule)| way.rule(number, rule)).collect(),
     })
 }
@@ -121,12 +121,12 @@ impl Way<'_, '_> {
     }
 
     fn part(&self, number: u32, rule: &Rule) -> Part {
-        if self.resolved.alone == Some(number) {
+        if self.resolved.meaning.alone == Some(number) {
             return Part::Alone;
         }
-        let parts = self.resolved.parts.iter().enumerate();
+        let parts = self.resolved.meaning.parts.iter().enumerate();
         let own = parts
-            .filter(|(_, part)| part.at.rule == number && part.at.tier != Tier::Override && !part.is_gate);
+            .filter(|(_, part)| part.at.rule == number && part.at.tier != Tier::Override && !part.is_gate());
         let charges: Vec<Charged> = own.clone().map(|(index, _)| self.charged(index, rule)).collect();
         if !charges.is_empty() {
             let decides = own.clone().any(|(_, part)| part.enforced);
@@ -139,7 +139,7 @@ impl Way<'_, '_> {
     }
 
     fn charged(&self, index: usize, rule: &Rule) -> Charged {
-        let (part, charge) = (&self.resolved.parts[index], self.resolved.plan.get(index));
+        let (part, charge) = (&self.resolved.meaning.parts[index], self.resolved.plan.get(index));
         let (tier, limits) = match part.at.tier {
             Tier::Named(tier) => {
                 let (name, limits) = &rule.limits.tiers[usize::from(tier)];
@@ -211,7 +211,7 @@ impl Way<'_, '_> {
         if let Some(why) = why_not(&rule.applies, facts, &self.domain.names).filter(|_| !counts) {
             return Some(why);
         }
-        if let Some(alone) = self.resolved.alone {
+        if let Some(alone) = self.resolved.meaning.alone {
             return Some(format!("`{}` decides by itself", self.domain.rules[alone as usize].name));
         }
         if let Some(name) = self.missing(rule, facts) {

@@ -30,6 +30,7 @@
 
 pub mod check;
 pub mod matching;
+mod meaning;
 pub mod resolve;
 pub mod settle;
 pub mod decision;
@@ -38,6 +39,7 @@ pub mod explain;
 mod swar;
 mod contain;
 mod held;
+mod tickets;
 mod loaded;
 mod way;
 mod engine;

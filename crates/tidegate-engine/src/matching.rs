@@ -58,16 +58,30 @@ pub(crate) fn find_into<'v>(
     domain: &'v Domain,
     matches: &mut Matches<'v>,
 ) -> Result<(), Malformed> {
+    tell_pairs(&mut matches.views.first.facts, domain, check.attributes);
+    if !check.descriptors.is_empty() {
+        find_by_descriptors(check, domain, matches)?;
+    }
+    look_up(&mut matches.views.first, domain)
+}
+
+/// What descriptors say besides: more facts, other views if they disagree, and the rules of the tree.
+#[inline(never)]
+fn find_by_descriptors<'v>(
+    check: &Check<'v>,
+    domain: &'v Domain,
+    matches: &mut Matches<'v>,
+) -> Result<(), Malformed> {
     let Matches { views: Views { first, others }, tree } = matches;
-    tell(&mut first.facts, check, domain);
+    tell_entries(&mut first.facts, check, domain);
     for descriptor in contradicting(check, domain, &first.facts) {
         let mut other = View { descriptor: Some(descriptor), ..View::default() };
         tell_pairs(&mut other.facts, domain, check.descriptors[usize::from(descriptor)].entries);
-        tell(&mut other.facts, check, domain);
+        tell_pairs(&mut other.facts, domain, check.attributes);
+        tell_entries(&mut other.facts, check, domain);
         look_up(&mut other, domain)?;
         others.push(other);
     }
-    look_up(first, domain)?;
     find_in_tree(check, domain, tree);
     Ok(())
 }
@@ -97,7 +111,7 @@ impl<'v> Views<'v> {
 /// The number of an attribute; an address that Envoy names in its own way is the address, and headers have no case.
 #[inline]
 pub(crate) fn attribute(domain: &Domain, name: &str) -> Option<AttributeId> {
-    match domain.names.get(name) {
+    match domain.names.get_short(name) {
         Some(attribute) => Some(attribute),
         None => otherwise_named(domain, name),
     }
@@ -105,11 +119,11 @@ pub(crate) fn attribute(domain: &Domain, name: &str) -> Option<AttributeId> {
 
 #[cold]
 fn otherwise_named(domain: &Domain, name: &str) -> Option<AttributeId> {
-    match name {
+    domain.names.get_long(name).or_else(|| match name {
         "remote_address" => domain.names.get("ip"),
         _ if is_header(name) => domain.names.get(&name.to_ascii_lowercase()),
         _ => None,
-    }
+    })
 }
 
 fn is_header(name: &str) -> bool {
@@ -133,22 +147,30 @@ fn before_query(path: &str) -> &str {
     path.split(['?', '#']).next().unwrap_or(path)
 }
 
-/// All attributes, then all entries of descriptors; the first word counts.
-fn tell<'v>(facts: &mut Facts<'v>, check: &Check<'v>, domain: &Domain) {
-    tell_pairs(facts, domain, check.attributes);
+/// All entries of descriptors. They come behind the attributes: the first word counts.
+fn tell_entries<'v>(facts: &mut Facts<'v>, check: &Check<'v>, domain: &Domain) {
     for descriptor in check.descriptors {
         tell_pairs(facts, domain, descriptor.entries);
     }
 }
 
 fn tell_pairs<'v>(facts: &mut Facts<'v>, domain: &Domain, pairs: &[(&'v str, &'v str)]) {
+    let path = domain.path.map_or(usize::MAX, AttributeId::index);
     for (name, value) in pairs {
         let Some(attribute) = attribute(domain, name) else { continue };
-        let meant = meant(domain, attribute, value);
-        facts.set_first(attribute, meant);
-        if meant.len() < value.len() {
-            tell_query(facts, domain, value);
+        if attribute.index() == path {
+            tell_path(facts, domain, (attribute, value));
+        } else {
+            facts.set_first(attribute, value);
         }
+    }
+}
+
+fn tell_path<'v>(facts: &mut Facts<'v>, domain: &Domain, (attribute, path): (AttributeId, &'v str)) {
+    let meant = without_query(path);
+    facts.set_first(attribute, meant);
+    if meant.len() < path.len() {
+        tell_query(facts, domain, path);
     }
 }
 
@@ -184,12 +206,15 @@ fn contradicting(check: &Check<'_>, domain: &Domain, first: &Facts<'_>) -> Small
 }
 
 fn look_up<'v>(view: &mut View<'v>, domain: &'v Domain) -> Result<(), Malformed> {
-    derive(&mut view.facts, domain)?;
+    if !domain.identities.is_empty() {
+        derive(&mut view.facts, domain)?;
+    }
     domain.matcher.matches(&view.facts, &mut view.rules);
     Ok(())
 }
 
 /// Adds what follows from what is known. What the caller claims must not contradict it.
+#[inline(never)]
 fn derive<'v>(facts: &mut Facts<'v>, domain: &'v Domain) -> Result<(), Malformed> {
     for identity in &domain.identities {
         let Some(value) = facts.get(identity.from) else { continue };

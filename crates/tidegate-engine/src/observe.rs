@@ -8,7 +8,8 @@ use std::time::Duration;
 use tidegate_rules::rule::{Action, Rule};
 use tidegate_rules::{Domain, Snapshot};
 
-use crate::decision::{Deciding, Decision, Judged, Outcome, Tier};
+use crate::decision::{Deciding, Decision, Outcome};
+use crate::meaning::{Part, Tier};
 
 /// The upper ends of the buckets of durations, in nanoseconds.
 pub const DURATION_BUCKETS_NS: [u64; 16] = [
@@ -141,6 +142,17 @@ impl Observed {
     pub(crate) fn decision(&self, decision: &Decision, rules: &[Arc<RuleCounts>], took: Duration) {
         self.took(took);
         self.outcomes[decision.outcome as usize].fetch_add(1, Relaxed);
+        if decision.is_clear && decision.meaning.shadow_alone.is_empty() {
+            count_clear(&decision.meaning.parts, rules);
+        } else {
+            self.count_apart(decision, rules);
+            count_limits(decision, rules);
+        }
+    }
+
+    /// What is decided without limits.
+    #[inline(never)]
+    fn count_apart(&self, decision: &Decision, rules: &[Arc<RuleCounts>]) {
         if matches!(decision.deciding, Some(Deciding::Nobody(_))) {
             self.undecided.fetch_add(1, Relaxed);
         }
@@ -153,31 +165,11 @@ impl Observed {
         {
             counts.add(if decision.outcome == Outcome::Deny { Came::Denied } else { Came::Bypassed });
         }
-        for rule in &decision.shadow_alone {
+        for rule in &decision.meaning.shadow_alone {
             let blocks = domain.rules.get(*rule as usize).is_some_and(|rule| rule.action == Action::Block);
             if let Some(counts) = rules.get(*rule as usize) {
                 counts.add(if blocks { Came::ShadowDenied } else { Came::Bypassed });
             }
-        }
-        let mut index = 0;
-        while let Some(first) = decision.judged.get(index) {
-            // Several limits of one rule stand together: the rule counts once.
-            let same = |one: &Judged| {
-                one.at.rule == first.at.rule
-                    && one.descriptor == first.descriptor
-                    && one.at.tier == first.at.tier
-            };
-            let end = index + decision.judged[index..].iter().take_while(|one| same(one)).count();
-            if first.at.tier != Tier::Override
-                && let Some(counts) = rules.get(first.at.rule as usize)
-            {
-                counts.add(came(
-                    decision,
-                    &decision.judged[index..end],
-                    domain.rules.get(first.at.rule as usize),
-                ));
-            }
-            index = end;
         }
     }
 
@@ -255,19 +247,117 @@ impl Observed {
     }
 }
 
-fn came(decision: &Decision, limits: &[Judged], rule: Option<&Rule>) -> Came {
-    let refuses = limits.iter().any(|one| !one.verdict.allowed() || one.blocked_us > 0);
-    let enforced = limits.iter().any(|one| one.enforced);
+/// What [`count_limits`] does if every limit let the request pass at once.
+fn count_clear(parts: &[Part], rules: &[Arc<RuleCounts>]) {
+    let mut last: Option<&Part> = None;
+    for part in parts {
+        if !last.is_some_and(|last| last.is_beside(part))
+            && let Some(counts) = rules.get(part.at.rule as usize)
+        {
+            counts.add(Came::Allowed);
+        }
+        last = Some(part);
+    }
+}
+
+/// What came of the limits of a rule, which stand together.
+#[derive(Clone, Copy, Default)]
+struct Together {
+    refuses: bool,
+    enforced: bool,
+    delays: bool,
+}
+
+/// Several limits of one rule stand together: the rule counts once.
+#[inline(never)]
+fn count_limits(decision: &Decision, rules: &[Arc<RuleCounts>]) {
+    let mut last: Option<(&Part, Together)> = None;
+    for one in decision.judged() {
+        if let Some((part, together)) = last.take_if(|(part, _)| !part.is_beside(one.part)) {
+            count(decision, rules, part, together);
+        }
+        let (_, together) = last.get_or_insert((one.part, Together::default()));
+        together.refuses |= !one.allows();
+        together.enforced |= one.part.enforced;
+        together.delays |= one.verdict.delay_us() > 0;
+    }
+    if let Some((part, together)) = last {
+        count(decision, rules, part, together);
+    }
+}
+
+fn count(decision: &Decision, rules: &[Arc<RuleCounts>], part: &Part, together: Together) {
+    if part.at.tier != Tier::Override
+        && let Some(counts) = rules.get(part.at.rule as usize)
+    {
+        counts.add(came(decision, part, together));
+    }
+}
+
+#[inline]
+fn came(decision: &Decision, part: &Part, Together { refuses, enforced, delays }: Together) -> Came {
     match (refuses, enforced) {
         (true, true) => Came::Denied,
-        (true, false)
-            if rule.is_some_and(|rule| rule.action == Action::Degrade)
-                && decision.outcome == Outcome::Degrade =>
-        {
-            Came::Degraded
-        }
+        (true, false) if degrades(decision, part) => Came::Degraded,
         (true, false) => Came::ShadowDenied,
-        _ if limits.iter().any(|one| one.verdict.delay_us() > 0) => Came::Delayed,
+        _ if delays => Came::Delayed,
         _ => Came::Allowed,
+    }
+}
+
+#[cold]
+fn degrades(decision: &Decision, part: &Part) -> bool {
+    let rule = decision.domain().and_then(|domain| domain.rules.get(part.at.rule as usize));
+    decision.outcome == Outcome::Degrade && rule.is_some_and(|rule| rule.action == Action::Degrade)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use tidegate_core::Timestamp;
+    use tidegate_rules::{Source, compile};
+    use tidegate_store::Reference;
+
+    use super::*;
+    use crate::{Check, Descriptor, Engine};
+
+    const RULES: &str = "domain: api
+rules:
+  - { name: a, limits: [99/s, 99/h] }
+  - { name: b, by: [user], limit: 99/s }
+  - { name: c, limits: [98/s, 98/h], mode: shadow }
+  - { name: d, by: [user, plan], limits: [97/s, 97/h] }
+";
+
+    fn decide(engine: &Engine<Reference>, check: &Check<'_>) -> Decision {
+        let asked = pin!(engine.check(check, Timestamp::from_micros(1_790_596_800_000_000)));
+        match asked.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(decision) => decision.unwrap(),
+            Poll::Pending => panic!("an embedded store answers at once"),
+        }
+    }
+
+    #[test]
+    fn what_is_clear_is_counted_as_all_is() {
+        let engine = Engine::new(Reference::new());
+        engine.install(compile(vec![Source::new("api.yaml", RULES)]).snapshot.unwrap());
+        let (one, other) = ([("user", "alice"), ("plan", "free")], [("user", "bob")]);
+        let both = [&one[..], &other].map(|entries| Descriptor { entries, limit: None, cost: None });
+        let asked: [(&[_], &[_]); 5] =
+            [(&one, &[]), (&other, &[]), (&[], &[]), (&[], &both[..1]), (&[], &both)];
+        for (attributes, descriptors) in asked {
+            let decision = decide(&engine, &Check { attributes, descriptors, ..Check::new("api") });
+            assert!(decision.is_clear);
+            let counts = || (0..4).map(|_| Arc::default()).collect::<Vec<Arc<RuleCounts>>>();
+            let (quickly, at_length) = (counts(), counts());
+            count_clear(&decision.meaning.parts, &quickly);
+            count_limits(&decision, &at_length);
+            let seen = |counts: &[Arc<RuleCounts>]| -> Vec<(u64, u64)> {
+                counts.iter().map(|one| (one.get(Came::Allowed), one.total())).collect()
+            };
+            assert_eq!(seen(&quickly), seen(&at_length));
+        }
     }
 }

@@ -9,15 +9,16 @@ pub(crate) use chosen::takes_its_group;
 use std::time::Duration;
 
 use smallvec::SmallVec;
-use tidegate_core::{Idempotency, Key, Limit, Pay, Plan, PlanError, PreparedKey, Ticket, Timestamp, Window};
+use tidegate_core::{
+    Idempotency, Key, Limit, Pay, Plan, PlanError, PreparedKey, Ticket, Timestamp, Values, Window,
+};
 use tidegate_rules::Domain;
 use tidegate_rules::condition::Facts;
-use tidegate_rules::home::{Home, Owner};
-use tidegate_rules::rule::{Action, Cost, Mode, Numbers, Plain, Rule, RuleLimit};
+use tidegate_rules::rule::{Action, Cost, Mode, Numbers, Rule, RuleLimit};
 
 use crate::check::{Check, Malformed, Override};
-use crate::decision::{LimitAt, Tier, Trouble};
 use crate::matching::Matches;
+use crate::meaning::{Kind, LimitAt, Meaning, Part, Tier};
 
 use chosen::{Chosen, Source};
 use keys::{Addresses, Counter};
@@ -30,34 +31,7 @@ const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct Resolved {
     /// What the store is asked.
     pub plan: Plan,
-    /// What each charge of the plan stands for.
-    pub(crate) parts: SmallVec<[Part; 4]>,
-    /// A rule that decides by itself, so that nothing is asked.
-    pub(crate) alone: Option<u32>,
-    /// Rules that would have decided by themselves, were they not in the shadow.
-    pub(crate) shadow_alone: SmallVec<[u32; 2]>,
-    /// Why there is no plan although there should be one.
-    pub(crate) trouble: Option<Trouble>,
-}
-
-/// What a charge stands for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Part {
-    pub(crate) at: LimitAt,
-    pub(crate) descriptor: Option<u16>,
-    /// Whether its word counts.
-    pub(crate) enforced: bool,
-    /// Whether it is the gate of the limits before it.
-    pub(crate) is_gate: bool,
-    /// Whether it comes from what is known of the request, of which there may be several views.
-    of_view: bool,
-}
-
-impl Part {
-    /// Whether it is held against a descriptor alone.
-    pub(crate) fn is_of_tree(&self) -> bool {
-        !self.of_view
-    }
+    pub(crate) meaning: Meaning,
 }
 
 /// Makes the plan of what a check matches.
@@ -69,46 +43,37 @@ pub fn plan<'v>(
 ) -> Result<Resolved, Malformed> {
     let mut resolved = Resolved::default();
     resolved.plan.set_ticket(ticket);
-    plan_into(check, domain, matches, (now, &mut resolved))?;
+    let Resolved { plan, meaning } = &mut resolved;
+    plan_into(check, domain, matches, (now, plan, meaning))?;
     Ok(resolved)
 }
 
-/// The same into one that has its ticket and nothing else yet.
+/// The same into a plan that has its ticket and nothing else yet.
 pub(crate) fn plan_into<'v>(
     check: &Check<'v>,
     domain: &'v Domain,
     matches: &Matches<'v>,
-    (now, resolved): (Timestamp, &mut Resolved),
+    (now, plan, meaning): (Timestamp, &mut Plan, &mut Meaning),
 ) -> Result<(), Malformed> {
-    let mut chosen = SmallVec::new();
-    chosen::choose(check, domain, matches, now, &mut chosen);
-    let all_decide = chosen.iter().all(|one| one.decides);
-    if !all_decide && decides_alone(domain, &chosen, resolved) {
-        return Ok(());
+    let mut writer = Writer { check, domain, matches, now, plan, meaning };
+    if writer.all_are_plain() {
+        writer.charge_plain_rules()?;
+    } else {
+        writer.charge_chosen()?;
     }
-    let mut writer = Writer { check, domain, matches, now, resolved };
-    for one in chosen.iter().filter(|one| one.decides) {
-        if one.plain { writer.charge_plain(one)? } else { writer.charge(one)? }
-    }
-    if !all_decide {
-        for one in chosen.iter().filter(|one| !one.decides) {
-            writer.resolved.plan.next_group();
-            writer.charge(one)?;
-        }
-    }
-    writer.idempotency()
+    if let Some(name) = check.idempotency_key { writer.idempotency(name) } else { Ok(()) }
 }
 
 /// Whether one of the rules decides by itself, which none does that decides by its limits.
-fn decides_alone(domain: &Domain, chosen: &[Chosen], resolved: &mut Resolved) -> bool {
+fn decides_alone(domain: &Domain, chosen: &[Chosen], meaning: &mut Meaning) -> bool {
     for rule in chosen::alone(domain, chosen) {
         match domain.rules[rule as usize].mode {
-            Mode::Enforce => resolved.alone = resolved.alone.or(Some(rule)),
-            Mode::Shadow => resolved.shadow_alone.push(rule),
+            Mode::Enforce => meaning.alone = meaning.alone.or(Some(rule)),
+            Mode::Shadow => meaning.shadow_alone.push(rule),
             Mode::Off => {}
         }
     }
-    resolved.alone.is_some()
+    meaning.alone.is_some()
 }
 
 struct Writer<'a, 'v> {
@@ -116,38 +81,64 @@ struct Writer<'a, 'v> {
     domain: &'v Domain,
     matches: &'a Matches<'v>,
     now: Timestamp,
-    resolved: &'a mut Resolved,
+    plan: &'a mut Plan,
+    meaning: &'a mut Meaning,
 }
 
 impl<'a, 'v> Writer<'a, 'v> {
-    /// What [`Self::charge`] does with a rule that has nothing unusual, in fewer steps.
-    fn charge_plain(&mut self, chosen: &Chosen) -> Result<(), Malformed> {
-        let number = chosen.rule.unwrap_or(0);
-        let rule = &self.domain.rules[number as usize];
-        let Some(plain) = &rule.plain else { return self.charge(chosen) };
-        let facts = &self.matches.views.first.facts;
-        let mut values = [&[][..]; Plain::MOST_BY];
-        for (value, attribute) in values.iter_mut().zip(&plain.by) {
-            let Some(text) = facts.get(*attribute) else { return Ok(()) };
-            *value = text.as_bytes();
+    /// Whether all rules are plain, and nothing is said about descriptors or other views.
+    fn all_are_plain(&self) -> bool {
+        let is_plain = |number: &u32| self.domain.rules[*number as usize].plain.is_some();
+        self.check.descriptors.is_empty() && self.matches.views.first.rules.iter().all(is_plain)
+    }
+
+    fn charge_plain_rules(&mut self) -> Result<(), Malformed> {
+        self.matches.views.first.rules.iter().try_for_each(|number| self.charge_plain(*number))
+    }
+
+    /// What is not as simple: rules are chosen first.
+    #[inline(never)]
+    fn charge_chosen(&mut self) -> Result<(), Malformed> {
+        let mut chosen = SmallVec::new();
+        chosen::choose(self.check, self.domain, self.matches, self.now, &mut chosen);
+        let all_decide = chosen.iter().all(|one| one.decides);
+        if !all_decide && decides_alone(self.domain, &chosen, self.meaning) {
+            return Ok(());
         }
-        let values = values.get(..plain.by.len()).unwrap_or_default();
+        for one in chosen.iter().filter(|one| one.decides) {
+            if one.plain { self.charge_plain(one.rule.unwrap_or(0))? } else { self.charge(one)? }
+        }
+        for one in chosen.iter().filter(|one| !one.decides) {
+            self.plan.next_group();
+            self.charge(one)?;
+        }
+        Ok(())
+    }
+
+    /// What [`Self::charge`] does, in fewer steps, with a rule that has nothing unusual.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "most checks do little else, and rules that are not plain are rare"
+    )]
+    fn charge_plain(&mut self, number: u32) -> Result<(), Malformed> {
+        let rule = &self.domain.rules[number as usize];
+        let Some(plain) = &rule.plain else { return Ok(()) };
+        let facts = &self.matches.views.first.facts;
+        let value = plain.by.and_then(|by| facts.get(by)).map(str::as_bytes);
+        if value.is_none() && plain.by.is_some() {
+            return Ok(());
+        }
+        let values = match plain.tenant {
+            Some(tenant) => Values { home: facts.get(tenant).map(str::as_bytes), own: value },
+            None => Values { home: value, own: None },
+        };
         let cost = self.check.cost.saturating_mul(plain.cost);
-        for (place, limit) in (0_u16..).zip(&rule.limits.own) {
-            let Some(numbers) = limit.plain() else { continue };
-            let at = LimitAt { rule: number, tier: Tier::Own, limit: place };
-            let part = Part { at, descriptor: None, enforced: true, is_gate: false, of_view: true };
-            let Home { owner, front, .. } = &rule.home;
-            let plan = &mut self.resolved.plan;
-            if let Owner::Tenant(tenant) = owner {
-                let tenant = facts.get(*tenant).map(str::as_bytes);
-                let key = PreparedKey { front, home: tenant.as_slice(), back: &limit.back, own: values };
-                plan.charge_prepared_when(&key, numbers, cost, Pay::IfAdmitted)?;
-            } else {
-                let key = PreparedKey { front, home: values, back: &limit.back, own: &[] };
-                plan.charge_prepared_when(&key, numbers, cost, Pay::IfAdmitted)?;
-            }
-            self.resolved.parts.push(part);
+        for (limit, charge) in (0_u16..).zip(&plain.charges) {
+            self.plan.charge_prepared(charge, values, cost)?;
+            let at = LimitAt { rule: number, tier: Tier::Own, limit };
+            let (kind, made, descriptor) = (Kind::of(&charge.limit, cost), None, None);
+            self.meaning.parts.push(Part { at, made, descriptor, cost, kind, enforced: true, of_view: true });
         }
         Ok(())
     }
@@ -183,8 +174,10 @@ impl<'a, 'v> Writer<'a, 'v> {
             Some(gate) if charged > 0 && chosen.enforced => {
                 let key = counter.of(&rule.home.gate);
                 let at = LimitAt { rule: chosen.rule.unwrap_or(0), tier, limit: 0 };
-                let part = Part { is_gate: true, ..part(chosen, at) };
-                self.push_part(&key, (gate, times.min(1), Pay::IfRefused { of: charged }), part).map(|_| ())
+                let cost = times.min(1);
+                self.meaning.has_gates = true;
+                let part = Part { kind: Kind::Gate, ..part(chosen, at, (gate, cost)) };
+                self.push_part(&key, (gate, Pay::IfRefused { of: charged }), part).map(|_| ())
             }
             _ => Ok(()),
         }
@@ -201,9 +194,10 @@ impl<'a, 'v> Writer<'a, 'v> {
         let identity = format!("fixed_window/{}", tidegate_rules::notation::show(per));
         let cost = asked.cost.unwrap_or(self.check.cost);
         let cost = if amount == 0 { cost.saturating_mul(2) } else { cost };
-        let part = part(chosen, LimitAt { rule: 0, tier: Tier::Override, limit: 0 });
+        let at = LimitAt { rule: 0, tier: Tier::Override, limit: 0 };
+        let part = part(chosen, at, (&limit, cost));
         keys::brought_along(self.domain, asked, &identity, |key| {
-            self.push_part(&key.into(), (&limit, cost, Pay::IfAdmitted), part).map(|_| ())
+            self.push_part(&key.into(), (&limit, Pay::IfAdmitted), part).map(|_| ())
         })
     }
 
@@ -215,23 +209,27 @@ impl<'a, 'v> Writer<'a, 'v> {
         (limit, cost): (&Limit, u64),
         (chosen, rule, at): (&Chosen, &Rule, LimitAt),
     ) -> Result<bool, Malformed> {
-        self.push_part(key, (limit, cost, pay(rule, chosen, limit)), part(chosen, at))
+        self.push_part(key, (limit, pay(rule, chosen, limit)), part(chosen, at, (limit, cost)))
     }
 
-    /// The same for any charge.
+    /// The same for any charge. A limit that no rule has as it is is kept.
     #[inline]
     fn push_part(
         &mut self,
         key: &PreparedKey<'_>,
-        (limit, cost, pay): (&Limit, u64, Pay),
-        part: Part,
+        (limit, pay): (&Limit, Pay),
+        mut part: Part,
     ) -> Result<bool, Malformed> {
-        let Resolved { plan, parts, .. } = &mut *self.resolved;
-        if self.matches.views.are_several() && part.of_view && has(plan, key)? {
+        if self.matches.views.are_several() && part.of_view && has(self.plan, key)? {
             return Ok(false);
         }
-        plan.charge_prepared_when(key, limit, cost, pay)?;
-        parts.push(part);
+        self.plan.charge_prepared_when(key, limit, part.cost, pay)?;
+        if !part.is_gate() && (limit.is_calendar() || part.at.tier == Tier::Override) {
+            part.made = u16::try_from(self.meaning.made.len()).ok();
+            self.meaning.made.push(*limit);
+        }
+        self.meaning.has_tree |= part.is_of_tree();
+        self.meaning.parts.push(part);
         Ok(true)
     }
 
@@ -249,27 +247,23 @@ impl<'a, 'v> Writer<'a, 'v> {
         descriptor.and_then(|one| one.cost).unwrap_or(self.check.cost)
     }
 
-    fn idempotency(&mut self) -> Result<(), Malformed> {
-        let Some(name) = self.check.idempotency_key else { return Ok(()) };
+    #[cold]
+    fn idempotency(&mut self, name: &str) -> Result<(), Malformed> {
         let tenant = self.domain.tenant.and_then(|tenant| self.matches.views.first.facts.get(tenant));
         let home: SmallVec<[&[u8]; 2]> =
             [Some(self.domain.name.as_bytes()), tenant.map(str::as_bytes)].into_iter().flatten().collect();
         let key =
             Key { home: &home, own: &[b"idempotency", name.as_bytes()] }.encode().map_err(PlanError::from)?;
         let keep_us = u64::try_from(KEEP.as_micros()).unwrap_or(u64::MAX);
-        self.resolved.plan.set_idempotency(Idempotency {
-            key,
-            keep_us,
-            asked: Some(self.check.fingerprint()),
-        });
+        self.plan.set_idempotency(Idempotency { key, keep_us, asked: Some(self.check.fingerprint()) });
         Ok(())
     }
 }
 
 #[inline]
-fn part(chosen: &Chosen, at: LimitAt) -> Part {
-    let of_view = matches!(chosen.source, Source::View { .. });
-    Part { at, descriptor: chosen.descriptor, enforced: chosen.decides, is_gate: false, of_view }
+fn part(chosen: &Chosen, at: LimitAt, (limit, cost): (&Limit, u64)) -> Part {
+    let (kind, of_view) = (Kind::of(limit, cost), matches!(chosen.source, Source::View { .. }));
+    Part { at, made: None, descriptor: chosen.descriptor, cost, kind, enforced: chosen.decides, of_view }
 }
 
 /// Whether a plan has a charge on that key.

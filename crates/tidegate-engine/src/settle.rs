@@ -3,43 +3,46 @@
 
 use std::cmp::Reverse;
 
-use smallvec::SmallVec;
-use tidegate_core::{Limit, Outcome as Verdicts, Retry, Verdict};
+use tidegate_core::{Outcome as Verdicts, Retry};
 use tidegate_rules::rule::{Action, Class, Mode, Rule};
 use tidegate_store::{Answer, StoreError};
 
 use crate::check::Malformed;
-use crate::decision::{Consistency, Deciding, Decision, Judged, Outcome, Tier, Trouble};
-use crate::resolve::{Part, Resolved};
+use crate::decision::{Consistency, Deciding, Decision, Judged, Outcome, Trouble};
+use crate::meaning::{Kind, Meaning, Part, Tier};
 
-/// What the store said, if it was asked.
+/// Why the store gave no answer.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "nearly every word is an answer")]
-pub enum Word {
-    /// Its answer.
-    Answer(Answer),
+pub(crate) enum Silence {
+    /// It was not asked, because there was nothing to ask; or it did answer.
+    NotAsked,
     /// It could not decide.
     Failed(StoreError),
     /// It broke.
     Panicked,
-    /// It was not asked.
-    NotAsked,
+    /// There was no plan to ask about although there should have been one.
+    Broken(Trouble),
 }
 
-/// Makes the decision of one that lets everything pass, under the rules of its domain.
-pub fn settle(decision: &mut Decision, resolved: &Resolved, word: &Word) -> Result<(), Malformed> {
-    decision.id = resolved.plan.ticket();
-    decision.shadow_alone.extend_from_slice(&resolved.shadow_alone);
-    match word {
-        _ if resolved.trouble.is_some() => broken(decision, resolved.trouble.unwrap_or(Trouble::Panic)),
-        _ if decision.domain.is_none() => {}
-        Word::Failed(StoreError::IdempotencyConflict) => return Err(Malformed::IdempotencyConflict),
-        Word::Answer(answer) => answered(decision, resolved, answer),
-        Word::Failed(_) => undecided(decision, resolved, Trouble::Store),
-        Word::Panicked => undecided(decision, resolved, Trouble::Panic),
-        Word::NotAsked => resolved.alone.into_iter().for_each(|rule| alone(decision, rule)),
+impl Silence {
+    /// Whether the fault is the check's own.
+    pub(crate) fn as_malformed(&self) -> Result<(), Malformed> {
+        match self {
+            Self::Failed(StoreError::IdempotencyConflict) => Err(Malformed::IdempotencyConflict),
+            _ => Ok(()),
+        }
     }
-    Ok(())
+}
+
+/// Makes the decision of one that lets everything pass, under the rules of its domain, and that has the store's answer.
+pub(crate) fn settle(decision: &mut Decision, silence: &Silence) {
+    match silence {
+        Silence::NotAsked if decision.answer.is_some() => answered(decision),
+        Silence::NotAsked => decision.meaning.alone.into_iter().for_each(|rule| alone(decision, rule)),
+        Silence::Broken(trouble) => broken(decision, *trouble),
+        Silence::Failed(_) => undecided(decision, Trouble::Store),
+        Silence::Panicked => undecided(decision, Trouble::Panic),
+    }
 }
 
 /// A rule decides by itself.
@@ -54,11 +57,12 @@ fn alone(decision: &mut Decision, rule: u32) {
 
 /// Nobody could decide: by the strictest class that has a say.
 #[cold]
-fn undecided(decision: &mut Decision, resolved: &Resolved, trouble: Trouble) {
-    let has_rule = |part: &&Part| part.enforced && !part.is_gate && part.at.tier != Tier::Override;
+fn undecided(decision: &mut Decision, trouble: Trouble) {
+    let has_rule = |part: &&Part| part.enforced && !part.is_gate() && part.at.tier != Tier::Override;
     let class_of =
         |part: &Part| Some(effective(decision.domain.as_ref()?.rules.get(part.at.rule as usize)?, part));
-    let class = resolved.parts.iter().filter(has_rule).filter_map(class_of).max().unwrap_or_default();
+    let parts = decision.meaning.parts.iter().filter(has_rule);
+    let class = parts.filter_map(class_of).max().unwrap_or_default();
     by_class(decision, class, trouble);
 }
 
@@ -83,120 +87,125 @@ fn effective(rule: &Rule, part: &Part) -> Class {
     if rule.class == Class::Cost && !paying { Class::Security } else { rule.class }
 }
 
-fn answered(decision: &mut Decision, resolved: &Resolved, answer: &Answer) {
-    let holds = judge(decision, resolved, answer);
-    let (judged, rules) =
-        (&*decision.judged, decision.domain.as_ref().map_or(&[][..], |domain| &domain.rules));
-    let quota_over = resolved.parts.iter().any(Part::is_of_tree) && quota_over(rules, judged);
-    let refused = !answer.allowed() || quota_over;
-    let degraded = judged.iter().position(|one| !allows(one) && degrades(rules, one));
-    let deciding =
-        if refused { most_refusing(judged, quota_over) } else { degraded.or_else(|| least_left(judged)) };
-    decision.outcome = match (refused, degraded, answer.delay_us()) {
-        (true, ..) => Outcome::Deny,
-        (_, Some(_), _) => Outcome::Degrade,
-        (_, _, delay_us) if delay_us > 0 => Outcome::Delay,
-        _ => Outcome::Allow,
-    };
+fn answered(decision: &mut Decision) {
+    let Some(answer) = &decision.answer else { return };
     decision.id = answer.ticket;
-    decision.delay_us = if refused { 0 } else { answer.delay_us() };
     decision.replayed = answer.replayed;
-    decision.holds = !refused && holds;
-    decision.deciding = deciding.and_then(|index| u16::try_from(index).ok()).map(Deciding::Limit);
-}
-
-/// A limit each, with what its rule's gate said; whether one of them holds slots.
-fn judge(decision: &mut Decision, resolved: &Resolved, answer: &Answer) -> bool {
-    let Decision { judged, made, .. } = decision;
-    let mut holds = false;
-    for (index, ((part, charge), verdict)) in
-        resolved.parts.iter().zip(resolved.plan.charges()).zip(&answer.verdicts).enumerate()
-    {
-        let paid = answer.paid(index);
-        if part.is_gate {
-            close(judged, part, verdict, paid);
-            continue;
-        }
-        holds |= paid && charge.cost > 0 && charge.limit.term_us().is_some();
-        judged.push(Judged {
-            at: part.at,
-            made: keep_if_made(made, part, charge.limit),
-            verdict: *verdict,
-            descriptor: part.descriptor,
-            cost: charge.cost,
-            blocked_us: 0,
-            enforced: part.enforced,
-            paid,
-        });
+    if let Some(Clear { holds, least_left }) = clear(&decision.meaning, answer) {
+        decision.is_clear = true;
+        decision.holds = holds;
+        decision.deciding = Some(Deciding::Limit(least_left));
+    } else {
+        contested(decision);
     }
-    holds
 }
 
-/// What no rule has is kept with the decision.
-fn keep_if_made(made: &mut SmallVec<[Limit; 1]>, part: &Part, limit: &Limit) -> Option<u16> {
-    if !limit.is_calendar() && part.at.tier != Tier::Override {
+/// The common case: there are limits and nothing else, and each lets the request pass at once.
+#[derive(Debug, PartialEq, Eq)]
+struct Clear {
+    holds: bool,
+    least_left: u16,
+}
+
+fn clear(meaning: &Meaning, answer: &Answer) -> Option<Clear> {
+    if meaning.has_gates || meaning.has_tree || !answer.allowed() {
         return None;
     }
-    made.push(*limit);
-    u16::try_from(made.len() - 1).ok()
+    let (mut holds, mut least_left, mut least) = (false, None, (0, 0));
+    for (place, (part, verdict)) in (0_u16..).zip(meaning.parts.iter().zip(&answer.verdicts)) {
+        if verdict.outcome != Verdicts::Allowed {
+            return None;
+        }
+        if part.kind == Kind::Slots {
+            holds |= answer.paid(usize::from(place));
+        }
+        let left = (verdict.remaining, verdict.limit);
+        if part.enforced && (least_left.is_none() || has_less(left, least)) {
+            (least_left, least) = (Some(place), left);
+        }
+    }
+    least_left.map(|least_left| Clear { holds, least_left })
+}
+
+/// What [`clear`] finds, and all that it does not.
+#[inline(never)]
+fn contested(decision: &mut Decision) {
+    let Some(answer) = &decision.answer else { return };
+    let (weighed, delay_us) = (weigh(decision), answer.delay_us());
+    let refused = !answer.allowed() || weighed.quotas_over == Some(true);
+    let (outcome, deciding) = match weighed.degraded {
+        _ if refused => (Outcome::Deny, most_refusing(decision, weighed.quotas_over == Some(true))),
+        Some(place) => (Outcome::Degrade, Some(place)),
+        None if delay_us > 0 => (Outcome::Delay, weighed.least_left),
+        None => (Outcome::Allow, weighed.least_left),
+    };
+    decision.outcome = outcome;
+    decision.delay_us = if refused { 0 } else { delay_us };
+    decision.holds = !refused && weighed.holds;
+    decision.deciding = deciding.and_then(|place| u16::try_from(place).ok()).map(Deciding::Limit);
+}
+
+/// What the verdicts come to. Parts are named by their places.
+#[derive(Default)]
+struct Weighed {
+    /// Whether slots are held.
+    holds: bool,
+    /// The first that lets the request pass with less.
+    degraded: Option<usize>,
+    /// Quotas of a tree refuse together: only if every one of them is over.
+    quotas_over: Option<bool>,
+    /// Of several admissions, the one with the least left of its amount. Ties in the rules' order.
+    least_left: Option<usize>,
+}
+
+fn weigh(decision: &Decision) -> Weighed {
+    let mut weighed = Weighed::default();
+    let mut least = (0, 0);
+    for one in decision.judged() {
+        weighed.holds |= one.paid && one.part.kind == Kind::Slots;
+        if weighed.degraded.is_none() && !one.allows() && degrades(decision, &one) {
+            weighed.degraded = Some(one.place);
+        }
+        if one.part.is_of_tree() && is_quota(decision, &one) {
+            weighed.quotas_over = Some(weighed.quotas_over.unwrap_or(true) && !one.allows());
+        }
+        let left = (one.verdict.remaining, one.verdict.limit);
+        if one.part.enforced && (weighed.least_left.is_none() || has_less(left, least)) {
+            (weighed.least_left, least) = (Some(one.place), left);
+        }
+    }
+    weighed
 }
 
 #[cold]
-fn degrades(rules: &[Rule], one: &Judged) -> bool {
-    let rule = rules.get(one.at.rule as usize);
+fn degrades(decision: &Decision, one: &Judged<'_>) -> bool {
+    let rule = decision.domain().and_then(|domain| domain.rules.get(one.part.at.rule as usize));
     rule.is_some_and(|rule| rule.action == Action::Degrade && rule.mode == Mode::Enforce)
 }
 
-/// A gate that refused, or that has just been closed, holds for the limits that it guards.
-#[cold]
-fn close(judged: &mut [Judged], gate: &Part, verdict: &Verdict, closed_now: bool) {
-    let blocked_us = match verdict.outcome {
-        Verdicts::Refused(Retry::After(us) | Retry::Within(us)) => us,
-        _ if closed_now => verdict.reset_after_us,
-        _ => return,
-    };
-    let guarded = judged
-        .iter_mut()
-        .rev()
-        .take_while(|one| one.at.rule == gate.at.rule && one.descriptor == gate.descriptor);
-    guarded.for_each(|one| one.blocked_us = blocked_us);
-}
-
-fn allows(one: &Judged) -> bool {
-    one.verdict.allowed() && one.blocked_us == 0
-}
-
-/// Quotas of a tree refuse together: only if every one of them is over.
-#[cold]
-fn quota_over(rules: &[Rule], judged: &[Judged]) -> bool {
-    let is_quota = |one: &&Judged| {
-        let rule = rules.get(one.at.rule as usize).filter(|rule| rule.mode == Mode::Enforce);
-        rule.and_then(|rule| rule.tree.as_ref()).is_some_and(|tree| tree.quota)
-    };
-    let mut quotas = judged.iter().filter(is_quota).peekable();
-    quotas.peek().is_some() && quotas.all(|one| !allows(one))
+#[inline(never)]
+fn is_quota(decision: &Decision, one: &Judged<'_>) -> bool {
+    let rule = decision.domain().and_then(|domain| domain.rules.get(one.part.at.rule as usize));
+    let tree = rule.filter(|rule| rule.mode == Mode::Enforce).and_then(|rule| rule.tree.as_ref());
+    tree.is_some_and(|tree| tree.quota)
 }
 
 /// Of several refusals, the one with the longest wait; one that never passes goes before all. Ties in the rules' order.
 #[cold]
-fn most_refusing(judged: &[Judged], quota_over: bool) -> Option<usize> {
-    let refusing = judged.iter().enumerate().filter(|(_, one)| (one.enforced || quota_over) && !allows(one));
-    let wait = |one: &Judged| match one.verdict.outcome {
+fn most_refusing(decision: &Decision, quotas_over: bool) -> Option<usize> {
+    let refusing = decision.judged().filter(|one| (one.part.enforced || quotas_over) && !one.allows());
+    let wait = |one: &Judged<'_>| match one.verdict.outcome {
         Verdicts::Refused(Retry::Never) => u64::MAX,
         _ => one.blocked_us.max(one.verdict.retry_after_us().unwrap_or(0)),
     };
-    refusing.min_by_key(|(_, one)| Reverse(wait(one))).map(|(index, _)| index)
+    refusing.min_by_key(|one| Reverse(wait(one))).map(|one| one.place)
 }
 
-/// Of several admissions, the one with the least left of its amount. Ties in the rules' order.
-fn least_left(judged: &[Judged]) -> Option<usize> {
-    let enforced = judged.iter().enumerate().filter(|(_, one)| one.enforced);
-    enforced
-        .min_by(|(_, a), (_, b)| {
-            let share = |one: &Judged, other: &Judged| {
-                u128::from(one.verdict.remaining) * u128::from(other.verdict.limit)
-            };
-            share(a, b).cmp(&share(b, a))
-        })
-        .map(|(index, _)| index)
+/// Whether less is left of one amount than of another.
+#[inline]
+fn has_less((left, amount): (u64, u64), (other_left, other_amount): (u64, u64)) -> bool {
+    u128::from(left) * u128::from(other_amount) < u128::from(other_left) * u128::from(amount)
 }
+
+#[cfg(test)]
+mod tests;

@@ -31,13 +31,22 @@ pub enum Condition {
 
 impl Condition {
     /// Whether it holds for these facts.
+    #[inline]
     pub fn holds(&self, facts: &Facts<'_>) -> bool {
         match self {
-            Self::All(parts) => parts.iter().all(|part| part.holds(facts)),
-            Self::Any(parts) => parts.iter().any(|part| part.holds(facts)),
-            Self::Not(part) => !part.holds(facts),
             Self::Is(attribute, test) => test.passes(*attribute, facts),
+            Self::All(parts) => Self::all_hold(parts, facts),
+            Self::Any(parts) => Self::any_holds(parts, facts),
+            Self::Not(part) => !Self::all_hold(std::slice::from_ref(part), facts),
         }
+    }
+
+    fn all_hold(parts: &[Self], facts: &Facts<'_>) -> bool {
+        parts.iter().all(|part| part.holds(facts))
+    }
+
+    fn any_holds(parts: &[Self], facts: &Facts<'_>) -> bool {
+        parts.iter().any(|part| part.holds(facts))
     }
 
     /// How narrow it is: of a group's rules with the same priority the most specific applies.

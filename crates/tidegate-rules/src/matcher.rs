@@ -66,7 +66,7 @@ impl Matcher {
     /// regular expressions on one attribute have no literal text to find them by.
     pub fn matches(&self, facts: &Facts<'_>, found: &mut SmallVec<[u32; 16]>) {
         found.clear();
-        found.extend_from_slice(&self.unconditional);
+        self.unconditional.iter().for_each(|rule| found.push(*rule));
         let mut hits = Hits::new(&self.conditions, facts, found);
         hits.take(&self.always);
         self.index.look_up(&mut hits);

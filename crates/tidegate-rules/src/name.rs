@@ -73,16 +73,18 @@ impl Names {
     }
 
     /// The number of a name, if it has one.
-    #[inline]
     pub fn get(&self, name: &str) -> Option<AttributeId> {
-        match self.short.get(name) {
-            Some(id) => Some(id),
-            None => self.get_long(name),
-        }
+        self.get_short(name).or_else(|| self.get_long(name))
     }
 
-    #[cold]
-    fn get_long(&self, name: &str) -> Option<AttributeId> {
+    /// The same for names that are found in a few steps, as nearly all are.
+    #[inline]
+    pub fn get_short(&self, name: &str) -> Option<AttributeId> {
+        self.short.get(name)
+    }
+
+    /// The same for all others.
+    pub fn get_long(&self, name: &str) -> Option<AttributeId> {
         if self.long.is_empty() { None } else { self.long.get(name).copied() }
     }
 

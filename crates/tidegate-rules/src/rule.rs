@@ -3,12 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tidegate_core::{Algorithm, EncodedParts, Limit, Timestamp};
+use tidegate_core::{Algorithm, EncodedParts, Limit, PreparedCharge, Timestamp};
 
 use crate::calendar::Calendar;
 use crate::condition::Condition;
 use crate::glob::Glob;
-use crate::home::Home;
+use crate::home::{Home, Owner};
 use crate::name::AttributeId;
 use crate::schedule::Schedule;
 use crate::source::Span;
@@ -73,19 +73,18 @@ pub struct Rule {
     pub plain: Option<Plain>,
 }
 
-/// A rule that applies at all times to whatever it matches, for itself, at a fixed cost, by the values of attributes, and
-/// whose limits are the same at all times and for all.
+/// A rule that applies at all times to whatever it matches, for itself, at a fixed cost, by the value of one attribute at
+/// most, and whose limits are the same at all times and for all.
 #[derive(Debug)]
 pub struct Plain {
-    /// The attributes that it counts by; at most [`Plain::MOST_BY`].
-    pub by: Vec<AttributeId>,
+    /// The attribute that it counts by, if there is one.
+    pub by: Option<AttributeId>,
+    /// The attribute that names the tenant, if its counters live with one.
+    pub tenant: Option<AttributeId>,
     /// Units that a request takes.
     pub cost: u64,
-}
-
-impl Plain {
-    /// The most attributes that a plain rule counts by.
-    pub const MOST_BY: usize = 4;
+    /// What is charged for each of its limits.
+    pub charges: Box<[PreparedCharge]>,
 }
 
 /// Where a rule was written.
@@ -418,17 +417,27 @@ impl Rule {
         }
     }
 
+    /// Once its keys are prepared.
     pub(crate) fn plain(&self) -> Option<Plain> {
         let acts = self.mode == Mode::Enforce && matches!(self.action, Action::Reject | Action::Delay);
         let always = self.schedule.is_none() && self.expires_at.is_none();
         let for_itself = self.group.is_none() && self.tree.is_none() && self.block_for.is_none();
         let for_all = self.counts.is_none() && self.limits.tier_by.is_none() && !self.count_refused;
-        let numbers = self.limits.own.iter().all(|limit| limit.plain().is_some());
-        let by = |by: &By| if let By::Attribute(attribute) = by { Some(*attribute) } else { None };
-        let by: Vec<AttributeId> = self.by.iter().map(by).collect::<Option<_>>()?;
+        let by = match *self.by {
+            [] => None,
+            [By::Attribute(attribute)] => Some(attribute),
+            _ => return None,
+        };
+        let tenant = if let Owner::Tenant(tenant) = self.home.owner { Some(tenant) } else { None };
         let Cost::Fixed(cost) = self.cost else { return None };
-        let is_plain = acts && always && for_itself && for_all && numbers && by.len() <= Plain::MOST_BY;
-        is_plain.then_some(Plain { by, cost })
+        let charges = self.limits.own.iter().map(|limit| self.prepared(limit)).collect::<Option<_>>()?;
+        let is_plain = acts && always && for_itself && for_all;
+        is_plain.then_some(Plain { by, tenant, cost, charges })
+    }
+
+    fn prepared(&self, limit: &RuleLimit) -> Option<PreparedCharge> {
+        let (front, back) = (self.home.front.clone(), limit.back.clone());
+        Some(PreparedCharge { front, back, limit: *limit.plain()? })
     }
 
     /// Whether it decides by itself, without a counter.

@@ -12,6 +12,9 @@ pub(crate) struct Short {
 }
 
 impl Short {
+    /// No text at all: none is so long.
+    pub(crate) const NONE: Self = Self { front: 0, back: 0, length: usize::MAX };
+
     /// `None` if it is not short.
     #[inline]
     pub(crate) fn new(text: &str) -> Option<Self> {

@@ -1,6 +1,9 @@
 use std::time::Duration;
 
+use proptest::prelude::*;
+
 use super::*;
+use crate::key::EncodedParts;
 
 fn limit() -> Limit {
     Limit::sliding_window(10, Duration::from_secs(1)).unwrap()
@@ -135,4 +138,51 @@ fn a_refused_check_takes_no_slots() {
 #[test]
 fn saying_when_to_pay_makes_no_plan_larger() {
     assert_eq!(size_of::<Entry>(), size_of::<(u32, u16, u64, Limit)>());
+}
+
+/// Parts of a length at which their encoding changes, or of any.
+fn parts() -> impl Strategy<Value = Vec<u8>> {
+    let lengths = prop_oneof![0..20_usize, 120..136_usize, 508..520_usize];
+    (lengths, any::<u8>()).prop_map(|(length, byte)| vec![byte; length])
+}
+
+proptest! {
+    #[test]
+    fn a_prepared_charge_has_the_key_of_all_its_parts(
+        known in parts(),
+        limit_name in parts(),
+        home in prop::option::of(parts()),
+        own in prop::option::of(parts()),
+    ) {
+        let (front, back) = (EncodedParts::new(&[b"api", &known]), EncodedParts::new(&[&limit_name]));
+        let prepared = PreparedCharge { front, back, limit: limit() };
+        let values = Values { home: home.as_deref(), own: own.as_deref() };
+        let homes: Vec<&[u8]> = [b"api", known.as_slice()].into_iter().chain(home.as_deref()).collect();
+        let owns: Vec<&[u8]> = [limit_name.as_slice()].into_iter().chain(own.as_deref()).collect();
+        let key = Key { home: &homes, own: &owns };
+        let (mut plan, mut expected) = (Plan::new(), Plan::new());
+        plan.charge_prepared(&prepared, values, 3).unwrap();
+        expected.charge(key, limit(), 3).unwrap();
+        prop_assert_eq!(plan.get(0).key, expected.get(0).key);
+        prop_assert_eq!(format!("{plan:?}"), format!("{expected:?}"));
+    }
+
+    #[test]
+    fn two_limits_on_one_key_are_found_among_keys_of_all_lengths(
+        keys in prop::collection::vec((0..2_u8, prop_oneof![0..3_usize, 62..66_usize]), 1..10),
+    ) {
+        let other = Limit::sliding_window(11, Duration::from_secs(1)).unwrap();
+        let mut plan = Plan::new();
+        let mut charged: Vec<(Vec<u8>, Limit)> = Vec::new();
+        for (index, (byte, length)) in keys.into_iter().enumerate() {
+            let (part, limit) = (vec![byte; length], if index % 3 == 0 { other } else { limit() });
+            let differs = charged.iter().any(|(known, held)| *known == part && *held != limit);
+            let added = plan.charge(Key { home: &[&part], own: &[] }, limit, 1);
+            prop_assert_eq!(added, if differs { Err(PlanError::TwoLimits) } else { Ok(()) });
+            if !differs {
+                charged.push((part, limit));
+            }
+        }
+        prop_assert_eq!(plan.len(), charged.len());
+    }
 }

@@ -16,9 +16,8 @@ pub(crate) const PLACES: usize = 32;
 /// than 32 names, and the request has more than a few of the others.
 #[derive(Clone)]
 pub struct Facts<'v> {
-    /// A bit for each of the first names that is there.
-    there: u32,
-    values: [&'v str; PLACES],
+    /// Those of the first names, by number.
+    values: [Option<&'v str>; PLACES],
     /// Those of the other names.
     others: SmallVec<[(AttributeId, &'v str); 4]>,
     /// The value that was last read as an address: many rules may ask for its network.
@@ -28,7 +27,7 @@ pub struct Facts<'v> {
 impl Default for Facts<'_> {
     #[inline]
     fn default() -> Self {
-        Self { there: 0, values: [""; PLACES], others: SmallVec::new(), address: Cell::new(None) }
+        Self { values: [None; PLACES], others: SmallVec::new(), address: Cell::new(None) }
     }
 }
 
@@ -41,8 +40,7 @@ impl<'v> Facts<'v> {
     /// Sets the value of an attribute, in place of one that it had.
     pub fn set(&mut self, attribute: AttributeId, value: &'v str) {
         if let Some(place) = self.values.get_mut(attribute.index()) {
-            *place = value;
-            self.there |= 1 << attribute.index();
+            *place = Some(value);
         } else if let Some((_, place)) = self.others.iter_mut().find(|(other, _)| *other == attribute) {
             *place = value;
         } else {
@@ -55,13 +53,11 @@ impl<'v> Facts<'v> {
     #[inline]
     pub fn set_first(&mut self, attribute: AttributeId, value: &'v str) {
         if let Some(place) = self.values.get_mut(attribute.index()) {
-            let bit = 1 << attribute.index();
-            if self.there & bit == 0 {
-                *place = value;
-                self.there |= bit;
+            if place.is_none() {
+                *place = Some(value);
             }
-        } else if self.get_other(attribute).is_none() {
-            self.others.push((attribute, value));
+        } else {
+            self.set_first_other(attribute, value);
         }
     }
 
@@ -69,15 +65,14 @@ impl<'v> Facts<'v> {
     #[inline]
     pub fn get(&self, attribute: AttributeId) -> Option<&'v str> {
         match self.values.get(attribute.index()) {
-            Some(value) if self.there & (1 << attribute.index()) != 0 => Some(value),
-            Some(_) => None,
+            Some(value) => *value,
             None => self.get_other(attribute),
         }
     }
 
     /// Forgets all values and keeps the room.
     pub fn clear(&mut self) {
-        self.there = 0;
+        self.values = [None; PLACES];
         self.others.clear();
         self.address.set(None);
     }
@@ -91,12 +86,19 @@ impl<'v> Facts<'v> {
     /// Those of the first names that are there and have their bit set.
     #[inline]
     pub(crate) fn among(&self, bits: u32) -> impl Iterator<Item = (AttributeId, &'v str)> {
-        let mut left = self.there & bits;
-        iter::from_fn(move || {
+        let mut left = bits;
+        let places = iter::from_fn(move || {
             let place = (left != 0).then(|| left.trailing_zeros())?;
             left &= left - 1;
-            Some((AttributeId::at(place), self.values[place as usize % PLACES]))
-        })
+            Some(place)
+        });
+        places.filter_map(|place| Some((AttributeId::at(place), self.values[place as usize % PLACES]?)))
+    }
+
+    /// Whether there are some that have no place of their own.
+    #[inline]
+    pub(crate) fn has_others(&self) -> bool {
+        !self.others.is_empty()
     }
 
     /// Those that have no place of their own.
@@ -115,6 +117,13 @@ impl<'v> Facts<'v> {
         let address = crate::address::parse(self.get(attribute)?);
         self.address.set(Some((attribute, address)));
         address
+    }
+
+    #[cold]
+    fn set_first_other(&mut self, attribute: AttributeId, value: &'v str) {
+        if self.get_other(attribute).is_none() {
+            self.others.push((attribute, value));
+        }
     }
 
     #[cold]

@@ -33,7 +33,17 @@ pub enum Test {
 
 impl Test {
     /// Whether an attribute passes.
+    #[inline]
     pub fn passes(&self, attribute: AttributeId, facts: &Facts<'_>) -> bool {
+        match self {
+            Self::OneOf(values) => {
+                facts.get(attribute).is_some_and(|value| values.iter().any(|one| **one == *value))
+            }
+            _ => self.passes_unlisted(attribute, facts),
+        }
+    }
+
+    fn passes_unlisted(&self, attribute: AttributeId, facts: &Facts<'_>) -> bool {
         match (self, facts.get(attribute)) {
             (Self::Absent, value) => value.is_none(),
             (_, None) => false,

@@ -80,6 +80,15 @@ impl Index {
         for (id, value) in facts.among(self.listed) {
             self.look_up_value(id, value, hits);
         }
+        if facts.has_others() || !self.absent.is_empty() {
+            self.look_up_unusual(hits);
+        }
+    }
+
+    /// Names beyond the first, and those that must not be there.
+    #[inline(never)]
+    fn look_up_unusual(&self, hits: &mut Hits<'_, '_>) {
+        let facts = hits.facts;
         for (id, value) in facts.others() {
             self.look_up_value(id, value, hits);
         }
@@ -98,7 +107,16 @@ impl Index {
 }
 
 impl Lists {
+    #[inline]
     fn look_up(&self, id: AttributeId, value: &str, hits: &mut Hits<'_, '_>) {
+        match self {
+            Self::Values(values) => values.look_up(value, hits),
+            _ => self.look_up_inexact(id, value, hits),
+        }
+    }
+
+    #[inline(never)]
+    fn look_up_inexact(&self, id: AttributeId, value: &str, hits: &mut Hits<'_, '_>) {
         match self {
             Self::Present(list) => hits.take(list),
             Self::Values(values) => values.look_up(value, hits),
@@ -116,6 +134,7 @@ impl Lists {
 }
 
 impl Values {
+    #[inline]
     fn look_up(&self, value: &str, hits: &mut Hits<'_, '_>) {
         if !self.lengths.have(value.len()) {
             return;

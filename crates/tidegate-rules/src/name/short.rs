@@ -13,8 +13,8 @@ const TRIES: u64 = 64;
 /// takes longer than another.
 #[derive(Clone, Debug)]
 pub(super) struct ShortNames {
-    /// A power of two of them.
-    places: Box<[Option<(Short, AttributeId)>]>,
+    /// A power of two of them; where there is no name, there is [`Short::NONE`].
+    places: Box<[(Short, AttributeId)]>,
     /// One less than there are places.
     mask: usize,
     keys: (u64, u64),
@@ -32,7 +32,8 @@ impl ShortNames {
     pub(super) fn insert(&mut self, name: &str, id: AttributeId) -> bool {
         let Some(short) = Short::new(name).filter(|_| self.count < MOST_NAMES) else { return false };
         if !self.put(short, id) {
-            let names = self.places.iter().flatten().copied().chain([(short, id)]).collect::<Vec<_>>();
+            let names = self.places.iter().filter(|place| place.0 != Short::NONE);
+            let names = names.copied().chain([(short, id)]).collect::<Vec<_>>();
             *self = Self::of(&names);
         }
         true
@@ -42,7 +43,7 @@ impl ShortNames {
     pub(super) fn get(&self, name: &str) -> Option<AttributeId> {
         let short = Short::new(name)?;
         match self.places.get(self.place(short)) {
-            Some(Some((there, id))) if *there == short => Some(*id),
+            Some((there, id)) if *there == short => Some(*id),
             _ => None,
         }
     }
@@ -64,14 +65,21 @@ impl ShortNames {
     fn empty(bits: u32, attempt: u64) -> Self {
         let key = |nth: u64| 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(2 * attempt + nth);
         let places = 1_usize << bits;
-        Self { places: vec![None; places].into(), mask: places - 1, keys: (key(0), key(1)), count: 0 }
+        Self {
+            places: vec![(Short::NONE, AttributeId(0)); places].into(),
+            mask: places - 1,
+            keys: (key(0), key(1)),
+            count: 0,
+        }
     }
 
     /// `false` if the place is taken.
     fn put(&mut self, short: Short, id: AttributeId) -> bool {
         let place = self.place(short);
-        let Some(free) = self.places.get_mut(place).filter(|place| place.is_none()) else { return false };
-        *free = Some((short, id));
+        let Some(free) = self.places.get_mut(place).filter(|place| place.0 == Short::NONE) else {
+            return false;
+        };
+        *free = (short, id);
         self.count += 1;
         true
     }
