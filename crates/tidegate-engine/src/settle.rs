@@ -111,20 +111,20 @@ fn clear(meaning: &Meaning, answer: &Answer) -> Option<Clear> {
     if meaning.has_gates || meaning.has_tree || !answer.allowed() {
         return None;
     }
-    let (mut clear, mut least) = (None, (0, 0));
+    let (mut holds, mut least_left, mut least) = (false, None, (0, 0));
     for (place, (part, verdict)) in (0_u16..).zip(meaning.parts.iter().zip(&answer.verdicts)) {
         if verdict.outcome != Verdicts::Allowed {
             return None;
         }
-        let holds = part.kind == Kind::Slots && answer.paid(usize::from(place));
+        if part.kind == Kind::Slots {
+            holds |= answer.paid(usize::from(place));
+        }
         let left = (verdict.remaining, verdict.limit);
-        let clear = clear.get_or_insert(Clear { holds: false, least_left: u16::MAX });
-        clear.holds |= holds;
-        if part.enforced && (clear.least_left == u16::MAX || has_less(left, least)) {
-            (clear.least_left, least) = (place, left);
+        if part.enforced && (least_left.is_none() || has_less(left, least)) {
+            (least_left, least) = (Some(place), left);
         }
     }
-    clear.filter(|clear| clear.least_left < u16::MAX)
+    least_left.map(|least_left| Clear { holds, least_left })
 }
 
 /// What [`clear`] finds, and all that it does not.
