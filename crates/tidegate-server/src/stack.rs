@@ -4,7 +4,7 @@ use tidegate_store::Memory;
 
 use crate::config::{Config, StoreKind};
 
-/// What decides: today the reference store by itself.
+/// What decides: today the store in memory by itself.
 pub(crate) type Stack = Memory;
 
 /// Builds it.

@@ -82,10 +82,12 @@ impl Desk for Memory {
 
     fn step<'a>(&'a self, plan: &'a Plan, now: Timestamp, intent: Intent) -> Step<'a, Mixed<'a>> {
         let rest = self.rest.lock(plan);
+        let mut looks = 0;
         loop {
             if let Ok(held) = Held::take(&self.table, plan, (now, intent), |index| rest.has(index)) {
                 return Step::new(plan, Mixed { plan, held, rest });
             }
+            sync::pause(&mut looks);
         }
     }
 

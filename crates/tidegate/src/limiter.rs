@@ -66,7 +66,7 @@ impl<C: Clock> Limiter<C> {
     }
 
     /// A limiter on that clock that holds at most so many bytes of counters (at least 1 MiB). When it is full, counters
-    /// that are empty again make room first, then those that will be soonest; see [`Limiter::usage`].
+    /// that are empty again make room first, then those that have used the least of their limits; see [`Limiter::usage`].
     pub fn with_clock_and_cap(clock: C, cap_bytes: usize) -> Self {
         let tickets = Tickets { secret: RandomState::new().hash_one("ticket"), next: AtomicU64::new(0) };
         Self { inner: Arc::new(Inner { store: Memory::with_cap(cap_bytes), clock, tickets }) }

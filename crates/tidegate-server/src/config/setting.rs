@@ -107,7 +107,7 @@ settings! {
         "The most checks in one batch",
         |config, text| config.limits.batch = value::number(text, 1, 10_000)?;
     "limits.memory" "TIDEGATE_LIMITS_MEMORY" None, "256MiB",
-        "The most memory for counters; beyond it those that empty soonest are forgotten, and that is counted",
+        "The most memory for counters; beyond it those that have used the least of their limits are forgotten, and that is counted",
         |config, text| config.limits.memory_bytes = value::bytes(text, MEBIBYTE, 1 << 40)?;
     "limits.header_timeout" "TIDEGATE_LIMITS_HEADER_TIMEOUT" None, "1m",
         "How long an HTTP/1 connection waits for the whole head of its next request",

@@ -8,7 +8,7 @@ use tidegate_core::{KeyRef, Limit, State, Timestamp};
 use super::registry::{Registered, Registry};
 use super::segment::{Claimed, Place, Segment};
 use super::slot::{Content, Hash, Slot};
-use super::sync::{AtomicU64, AtomicUsize, Home, Ordering, View, yield_now};
+use super::sync::{AtomicU64, AtomicUsize, Home, Ordering, View, pause, yield_now};
 
 /// A segment is this large when the table is at its cap, more or less: small enough to be rebuilt in some microseconds.
 const SEGMENT_BYTES: usize = 64 << 10;
@@ -140,10 +140,11 @@ impl Table {
         (now, pinned): (Timestamp, &[Hash]),
     ) -> bool {
         let content = Content { hash: seat.hash, number: entry.number, packed: 0 };
+        let mut looks = 0;
         loop {
             match seat.segment.claim(content, &self.registry, (now, pinned)) {
                 Claimed::New | Claimed::There => return seat.find(),
-                Claimed::Retired => {}
+                Claimed::Retired => pause(&mut looks),
                 Claimed::Full if self.grows(&seat.segment) => {
                     let lines = seat.segment.main_lines();
                     let more = if lines < 64 { lines * 2 } else { lines + lines / 8 };
