@@ -16,7 +16,9 @@ mod quick;
 #[cfg(all(test, loom))]
 mod model;
 
-use tidegate_core::{Plan, Timestamp};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tidegate_core::{KeyRef, Plan, Timestamp};
 
 use crate::contract::{Answer, StoreError};
 use crate::reference::{Reference, Usage};
@@ -37,6 +39,9 @@ pub const DEFAULT_CAP_BYTES: usize = crate::reference::DEFAULT_CAP_BYTES;
 pub struct Memory {
     table: Table,
     rest: Reference,
+    /// Whether a plan was ever charged to the rest. It is told before a counter leaves the table for there, so that whoever
+    /// does not find it in the table looks there.
+    rest_is_used: AtomicBool,
 }
 
 impl Default for Memory {
@@ -53,7 +58,8 @@ impl Memory {
 
     /// An empty store that holds at most about `cap_bytes`: three quarters for the table, a quarter for the rest.
     pub fn with_cap(cap_bytes: usize) -> Self {
-        Self { table: Table::with_cap(cap_bytes / 4 * 3), rest: Reference::with_cap(cap_bytes / 4) }
+        let (table, rest) = (Table::with_cap(cap_bytes / 4 * 3), Reference::with_cap(cap_bytes / 4));
+        Self { table, rest, rest_is_used: AtomicBool::new(false) }
     }
 
     /// What it holds at the moment.
@@ -70,10 +76,16 @@ impl Memory {
     /// [`crate::Store::decide`] without a future.
     pub fn decide_now(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
         ways::give_back_what_ended(self, now);
-        match quick::decide(&self.table, plan, now, self.rest.has_counters()) {
+        match quick::decide(&self.table, plan, now, |key| self.is_in_the_rest(key)) {
             Some(answer) => Ok(answer),
             None => ways::decide(self, plan, now),
         }
+    }
+}
+
+impl Memory {
+    fn is_in_the_rest(&self, key: KeyRef<'_>) -> bool {
+        self.rest_is_used.load(Ordering::Acquire) && self.rest.holds(key)
     }
 }
 
@@ -81,6 +93,9 @@ impl Desk for Memory {
     type Ledger<'a> = Mixed<'a>;
 
     fn step<'a>(&'a self, plan: &'a Plan, now: Timestamp, intent: Intent) -> Step<'a, Mixed<'a>> {
+        if intent == Intent::Charge && !self.rest_is_used.load(Ordering::Relaxed) {
+            self.rest_is_used.store(true, Ordering::Release);
+        }
         let rest = self.rest.lock(plan);
         let mut looks = 0;
         loop {

@@ -6,10 +6,10 @@
 mod lock;
 mod table;
 
-use std::hash::RandomState;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Mutex;
 
-use tidegate_core::{Plan, State, Timestamp};
+use tidegate_core::{KeyRef, Plan, State, Timestamp};
 
 use crate::contract::{Answer, StoreError};
 use crate::locked;
@@ -148,9 +148,10 @@ impl Reference {
         Locked::new(plan, &self.hasher, (&self.shards, &self.budgets))
     }
 
-    /// Whether it holds any counter, more or less.
-    pub(crate) fn has_counters(&self) -> bool {
-        self.budgets.counters.is_used()
+    /// Whether it holds that counter.
+    pub(crate) fn holds(&self, key: KeyRef<'_>) -> bool {
+        let hash = self.hasher.hash_one(key.bytes());
+        locked(&self.shards[shard_of(hash)]).counters.find(hash, key.bytes()).is_some()
     }
 
     /// [`crate::Store::decide`] without a future.

@@ -6,7 +6,7 @@
 //! takes the bits before it reads.
 
 use smallvec::SmallVec;
-use tidegate_core::{Charge, Pay, Plan, State, Timestamp, Verdict};
+use tidegate_core::{Charge, KeyRef, Pay, Plan, State, Timestamp, Verdict};
 
 use super::slot::Content;
 use super::sync::pause;
@@ -37,18 +37,22 @@ struct Seated {
     locked: bool,
 }
 
-/// Decides a plan, if this is the way for it. `knows_others` tells whether a counter that is not in the table may be
-/// elsewhere.
-pub(super) fn decide(table: &Table, plan: &Plan, now: Timestamp, knows_others: bool) -> Option<Answer> {
+/// Decides a plan, if this is the way for it. A counter that is not in the table is `elsewhere` or nowhere.
+pub(super) fn decide(
+    table: &Table,
+    plan: &Plan,
+    now: Timestamp,
+    elsewhere: impl Fn(KeyRef<'_>) -> bool,
+) -> Option<Answer> {
     if plan.idempotency().is_some() || plan.len() > MOST_CHARGES || plan.is_empty() {
         return None;
     }
     let mut attempts = 0;
     while attempts < ATTEMPTS {
         let tried = if plan.len() == 1 {
-            attempt_one(table, plan, now, knows_others)
+            attempt_one(table, plan, now, &elsewhere)
         } else {
-            attempt(table, plan, now, knows_others)
+            attempt(table, plan, now, &elsewhere)
         };
         match tried {
             Ok(answer) => return Some(answer),
@@ -61,14 +65,19 @@ pub(super) fn decide(table: &Table, plan: &Plan, now: Timestamp, knows_others: b
 
 /// The same as [`attempt`] for one charge.
 #[inline]
-fn attempt_one(table: &Table, plan: &Plan, now: Timestamp, knows_others: bool) -> Result<Answer, Why> {
+fn attempt_one(
+    table: &Table,
+    plan: &Plan,
+    now: Timestamp,
+    elsewhere: &impl Fn(KeyRef<'_>) -> bool,
+) -> Result<Answer, Why> {
     let charge = plan.get(0);
     if !is_plain(&charge) {
         return Err(Why::Unfit);
     }
     let mut one = Seated::read(table, &charge, now)?;
     let passes = one.verdict.allowed();
-    if one.seen.is_none() && knows_others {
+    if one.seen.is_none() && elsewhere(charge.key) {
         return Err(Why::Unfit);
     }
     if passes && one.seen.is_none() {
@@ -85,7 +94,12 @@ fn is_plain(charge: &Charge<'_>) -> bool {
     charge.pay == Pay::IfAdmitted && charge.group == 0 && charge.cost > 0
 }
 
-fn attempt(table: &Table, plan: &Plan, now: Timestamp, knows_others: bool) -> Result<Answer, Why> {
+fn attempt(
+    table: &Table,
+    plan: &Plan,
+    now: Timestamp,
+    elsewhere: &impl Fn(KeyRef<'_>) -> bool,
+) -> Result<Answer, Why> {
     let mut all: SmallVec<[Seated; 4]> = SmallVec::new();
     let mut passes = true;
     for charge in plan.charges() {
@@ -94,7 +108,7 @@ fn attempt(table: &Table, plan: &Plan, now: Timestamp, knows_others: bool) -> Re
         }
         let seated = Seated::read(table, &charge, now)?;
         let has_twin = all.iter().any(|other| other.seat.hash == seated.seat.hash);
-        if has_twin || seated.seen.is_none() && knows_others {
+        if has_twin || seated.seen.is_none() && elsewhere(charge.key) {
             return Err(Why::Unfit);
         }
         passes &= seated.verdict.allowed();

@@ -40,11 +40,6 @@ impl Budget {
         self.used_bytes.load(Ordering::Relaxed) > self.cap_bytes
     }
 
-    /// Whether anything is held.
-    pub(super) fn is_used(&self) -> bool {
-        self.used_bytes.load(Ordering::Relaxed) > 0
-    }
-
     fn has_room_for(&self, bytes: usize) -> bool {
         self.used_bytes.load(Ordering::Relaxed).saturating_add(bytes) <= self.cap_bytes
     }
