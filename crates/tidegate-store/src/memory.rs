@@ -3,7 +3,8 @@
 //! idempotency keys, reservations.
 //!
 //! A plan takes the mutexes of the maps first, if it needs them, and then the lock bits of its slots, in the order of their
-//! addresses. So no two plans wait for each other; and nothing is done under the bits but arithmetic.
+//! addresses. So no two plans wait for each other; and nothing is done under a plan's bits but arithmetic. Only when a
+//! segment is replaced by a larger one is that made while the old one's slots are locked.
 
 mod sync;
 mod slot;
@@ -100,7 +101,7 @@ impl Desk for Memory {
         let mut looks = 0;
         loop {
             if let Ok(held) = Held::take(&self.table, plan, (now, intent), |index| rest.has(index)) {
-                return Step::new(plan, Mixed { plan, held, rest });
+                return Step::new(plan, Mixed { held, rest });
             }
             sync::pause(&mut looks);
         }

@@ -1,8 +1,9 @@
 //! The counters of a plan that are in the table, with their lock bits taken.
 
 use smallvec::SmallVec;
-use tidegate_core::{Limit, Plan, State, Timestamp};
+use tidegate_core::{Plan, State, Timestamp};
 
+use super::registry::Registered;
 use super::slot::{Content, Hash, Slot};
 use super::table::{Seat, Table};
 use crate::ways::Intent;
@@ -16,13 +17,15 @@ pub(super) struct Held<'a> {
     counters: SmallVec<[Counter; 4]>,
     /// The counter of each charge; `None` if it is not in the table.
     of: SmallVec<[Option<usize>; 8]>,
+    /// The limit of each charge, if its states are packed: looked up before any lock bit is taken.
+    entries: SmallVec<[Option<&'a Registered>; 8]>,
 }
 
 struct Counter {
     seat: Seat,
     state: State,
-    /// The limit that changed it last.
-    limit: Option<Limit>,
+    /// The charge that changed it last.
+    changed_by: Option<usize>,
     /// Whether its lock bit is held.
     locked: bool,
     forgotten: bool,
@@ -44,8 +47,9 @@ impl<'a> Held<'a> {
         is_elsewhere: impl Fn(usize) -> bool,
     ) -> Result<Self, Moved> {
         let hashes: SmallVec<[Hash; 8]> = plan.charges().map(|charge| table.hash(charge.key)).collect();
-        let mut held = Self { table, counters: SmallVec::new(), of: SmallVec::new() };
-        for (index, charge) in plan.charges().enumerate() {
+        let entries = plan.charges().map(|charge| table.registry.enter(charge.limit)).collect();
+        let mut held = Self { table, counters: SmallVec::new(), of: SmallVec::new(), entries };
+        for index in 0..plan.len() {
             let twin = hashes[..index].iter().position(|hash| *hash == hashes[index]);
             if let Some(twin) = twin {
                 held.of.push(held.of[twin]);
@@ -55,16 +59,13 @@ impl<'a> Held<'a> {
             let there = seat.find()
                 || intent == Intent::Charge
                     && !is_elsewhere(index)
-                    && table
-                        .registry
-                        .enter(charge.limit)
-                        .is_some_and(|entry| table.claim(&mut seat, entry, (now, &hashes)));
+                    && held.entries[index].is_some_and(|entry| table.claim(&mut seat, entry, (now, &hashes)));
             held.of.push(there.then_some(held.counters.len()));
             if there {
                 held.counters.push(Counter {
                     seat,
                     state: State::EMPTY,
-                    limit: None,
+                    changed_by: None,
                     locked: false,
                     forgotten: false,
                 });
@@ -97,14 +98,9 @@ impl<'a> Held<'a> {
         self.of[index].map(|place| &self.counters[place].state)
     }
 
-    pub(super) fn change<T>(
-        &mut self,
-        index: usize,
-        limit: &Limit,
-        change: impl FnOnce(&mut State) -> T,
-    ) -> Option<T> {
+    pub(super) fn change<T>(&mut self, index: usize, change: impl FnOnce(&mut State) -> T) -> Option<T> {
         let counter = &mut self.counters[self.of[index]?];
-        (counter.limit, counter.forgotten) = (Some(*limit), false);
+        (counter.changed_by, counter.forgotten) = (Some(index), false);
         Some(change(&mut counter.state))
     }
 
@@ -120,10 +116,11 @@ impl<'a> Held<'a> {
     pub(super) fn write(mut self, now: Timestamp) -> SmallVec<[Spilled; 1]> {
         let mut spilled = SmallVec::new();
         for place in 0..self.counters.len() {
-            let packed = self.counters[place].limit.and_then(|limit| self.pack(place, &limit, now));
+            let changed_by = self.counters[place].changed_by;
+            let packed = changed_by.and_then(|charge| self.pack(place, charge, now));
             let counter = &mut self.counters[place];
             counter.locked = false;
-            match (counter.limit, packed) {
+            match (changed_by, packed) {
                 _ if counter.forgotten => counter.seat.unlock_free(),
                 (Some(_), Some(content)) => counter.seat.unlock_with(content),
                 (None, _) => counter.seat.unlock(),
@@ -137,10 +134,9 @@ impl<'a> Held<'a> {
         spilled
     }
 
-    fn pack(&self, place: usize, limit: &Limit, now: Timestamp) -> Option<Content> {
-        let entry = self.table.registry.enter(limit)?;
-        let counter = &self.counters[place];
-        let packed = entry.packing.pack(limit, &counter.state, now)?;
+    fn pack(&self, place: usize, charge: usize, now: Timestamp) -> Option<Content> {
+        let (entry, counter) = (self.entries[charge]?, &self.counters[place]);
+        let packed = entry.packing.pack(&entry.limit, &counter.state, now)?;
         Some(Content { hash: counter.seat.hash, number: entry.number, packed })
     }
 }

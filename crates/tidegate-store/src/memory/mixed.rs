@@ -1,7 +1,7 @@
 //! A plan's counters wherever they are: those in the table with their lock bits taken, all others behind the mutexes of
 //! their shards, which are taken first.
 
-use tidegate_core::{Plan, State, Timestamp};
+use tidegate_core::{State, Timestamp};
 
 use super::held::Held;
 use crate::contract::{Answer, StoreError};
@@ -10,7 +10,6 @@ use crate::step::Counters;
 use crate::ways::Ledger;
 
 pub(crate) struct Mixed<'a> {
-    pub(super) plan: &'a Plan,
     // The lock bits go first: nothing is done under them but arithmetic.
     pub(super) held: Held<'a>,
     pub(super) rest: Locked<'a>,
@@ -23,8 +22,7 @@ impl Counters for Mixed<'_> {
 
     fn change<T>(&mut self, index: usize, change: impl FnOnce(&mut State) -> T) -> T {
         if self.held.state(index).is_some() {
-            let limit = self.plan.get(index).limit;
-            self.held.change(index, limit, change).expect("it is here")
+            self.held.change(index, change).expect("it is here")
         } else {
             self.rest.change(index, change)
         }
@@ -32,7 +30,7 @@ impl Counters for Mixed<'_> {
 
     fn change_if_there<T>(&mut self, index: usize, change: impl FnOnce(&mut State) -> T) -> Option<T> {
         if self.held.has(index) {
-            self.held.change(index, self.plan.get(index).limit, change)
+            self.held.change(index, change)
         } else {
             self.rest.change_if_there(index, change)
         }

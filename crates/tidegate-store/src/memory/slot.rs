@@ -4,9 +4,9 @@
 //! word is the lower bits of that number and the packed state. A name of 0 is a free place.
 //!
 //! Whoever holds the lock bit may change both; nobody else does. The holder stores the word, then the name without the lock
-//! bit, releasing: who then sees that name sees the word. Readers take the name, the word and the name again: if the names
-//! are alike and not locked, the word was that name's at some instant in between. Acquire loads keep these in order on every
-//! machine; on x86 they are plain loads.
+//! bit, both releasing: who sees that name sees the word, and who sees the word sees that the bit was set. Readers take the
+//! name, the word and the name again, acquiring: if the names are alike and not locked, the word was that name's at some
+//! instant in between. That holds on machines that reorder (aarch64) as well; on x86 these are plain loads and stores.
 
 use tidegate_core::PACKED_BITS;
 
@@ -132,7 +132,8 @@ impl Slot {
 
     /// Gives the lock bit back with that content in place of what was there.
     pub(super) fn unlock_with(&self, content: Content) {
-        self.word.store(content.word(), Ordering::Relaxed);
+        // Releasing too: a reader that sees this word must not take the name from before the lock bit was set for it.
+        self.word.store(content.word(), Ordering::Release);
         self.name.store(content.name(), Ordering::Release);
     }
 
