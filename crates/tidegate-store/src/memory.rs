@@ -7,9 +7,11 @@
 //! segment is replaced by a larger one is that made while the old one's slots are locked.
 
 mod sync;
+mod arena;
 mod slot;
 mod registry;
 mod segment;
+mod pool;
 mod table;
 mod held;
 mod mixed;

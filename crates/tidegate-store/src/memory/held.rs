@@ -14,15 +14,15 @@ pub(super) struct Moved;
 /// Counters by the charges that they belong to. What is dropped without being written is as it was.
 pub(super) struct Held<'a> {
     table: &'a Table,
-    counters: SmallVec<[Counter; 4]>,
+    counters: SmallVec<[Counter<'a>; 4]>,
     /// The counter of each charge; `None` if it is not in the table.
     of: SmallVec<[Option<usize>; 8]>,
     /// The limit of each charge, if its states are packed: looked up before any lock bit is taken.
     entries: SmallVec<[Option<&'a Registered>; 8]>,
 }
 
-struct Counter {
-    seat: Seat,
+struct Counter<'a> {
+    seat: Seat<'a>,
     state: State,
     /// The charge that changed it last.
     changed_by: Option<usize>,

@@ -11,8 +11,8 @@ use super::quick;
 use super::table::Table;
 
 const NOW: Timestamp = Timestamp::from_micros(1_790_000_000_000_000);
-/// Room for all.
-const AMPLE: usize = 1 << 20;
+/// Pages for all.
+const AMPLE: usize = 8;
 
 fn explore(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
@@ -58,7 +58,7 @@ fn spawn(table: &Arc<Table>, keys: &'static [u8], amount: u64) -> thread::JoinHa
 
 /// The table with these keys in it, each used once.
 fn table(keys: &[u8], amount: u64) -> Arc<Table> {
-    let table = Arc::new(Table::tiny(AMPLE, NOW));
+    let table = Arc::new(Table::tiny(AMPLE));
     assert!(keys.iter().all(|key| passes(&table, &[*key], amount)));
     table
 }
@@ -115,6 +115,17 @@ fn nothing_is_lost_while_a_segment_is_replaced() {
         table.replace_segment(NOW);
         let admitted = u64::from(other.join().unwrap());
         assert_eq!((admitted, used(&table, b'a', 3)), (1, 2));
+    });
+}
+
+#[test]
+fn nothing_is_lost_while_a_segment_is_split() {
+    explore(2, || {
+        let table = table(b"ab", 3);
+        let other = spawn(&table, b"ab", 3);
+        table.split_segment(NOW);
+        let admitted = u64::from(other.join().unwrap());
+        assert_eq!((admitted, used(&table, b'a', 3), used(&table, b'b', 3)), (1, 2, 2));
     });
 }
 

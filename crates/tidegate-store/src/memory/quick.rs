@@ -28,8 +28,8 @@ enum Why {
 }
 
 /// A charge with what it found and what it leaves.
-struct Seated {
-    seat: Seat,
+struct Seated<'a> {
+    seat: Seat<'a>,
     /// What was in the slot; `None` if the counter is not there yet.
     seen: Option<Content>,
     left: Content,
@@ -100,7 +100,7 @@ fn attempt(
     now: Timestamp,
     elsewhere: &impl Fn(KeyRef<'_>) -> bool,
 ) -> Result<Answer, Why> {
-    let mut all: SmallVec<[Seated; 4]> = SmallVec::new();
+    let mut all: SmallVec<[Seated<'_>; 4]> = SmallVec::new();
     let mut passes = true;
     for charge in plan.charges() {
         if !is_plain(&charge) {
@@ -122,8 +122,8 @@ fn attempt(
 }
 
 /// One of the charges is refused: the others are told what is there.
-fn refuse(table: &Table, plan: &Plan, all: &[Seated], now: Timestamp) -> Answer {
-    let verdict = |(one, charge): (&Seated, Charge<'_>)| match one.seen {
+fn refuse(table: &Table, plan: &Plan, all: &[Seated<'_>], now: Timestamp) -> Answer {
+    let verdict = |(one, charge): (&Seated<'_>, Charge<'_>)| match one.seen {
         _ if !one.verdict.allowed() => one.verdict,
         Some(seen) => charge.limit.verdict(&table.state(seen, now), now, one.verdict.outcome),
         None => charge.limit.verdict(&State::EMPTY, now, one.verdict.outcome),
@@ -132,7 +132,7 @@ fn refuse(table: &Table, plan: &Plan, all: &[Seated], now: Timestamp) -> Answer 
 }
 
 /// Everything passed when it was read.
-fn admit(table: &Table, plan: &Plan, all: &mut [Seated], now: Timestamp) -> Result<Answer, Why> {
+fn admit<'a>(table: &'a Table, plan: &Plan, all: &mut [Seated<'a>], now: Timestamp) -> Result<Answer, Why> {
     if all.iter().any(|one| one.seen.is_none()) {
         return Err(make_places(table, all, now));
     }
@@ -148,7 +148,7 @@ fn admit(table: &Table, plan: &Plan, all: &mut [Seated], now: Timestamp) -> Resu
 
 /// Gives places to counters that are not there yet; then all is to be done again.
 #[cold]
-fn make_places(table: &Table, all: &mut [Seated], now: Timestamp) -> Why {
+fn make_places<'a>(table: &'a Table, all: &mut [Seated<'a>], now: Timestamp) -> Why {
     let hashes: SmallVec<[_; 4]> = all.iter().map(|one| one.seat.hash).collect();
     for one in all.iter_mut().filter(|one| one.seen.is_none()) {
         let has_place = table
@@ -162,10 +162,10 @@ fn make_places(table: &Table, all: &mut [Seated], now: Timestamp) -> Why {
     Why::Again
 }
 
-impl Seated {
+impl<'a> Seated<'a> {
     /// Reads the counter and computes what the charge leaves.
     #[inline]
-    fn read(table: &Table, charge: &Charge<'_>, now: Timestamp) -> Result<Self, Why> {
+    fn read(table: &'a Table, charge: &Charge<'_>, now: Timestamp) -> Result<Self, Why> {
         let mut seat = table.seat(table.hash(charge.key), now);
         let limit = charge.limit;
         let (seen, mut state, left_by) = if seat.find() {
@@ -190,9 +190,8 @@ impl Seated {
     /// Takes the lock bit, if nothing has changed.
     #[inline]
     fn lock(&mut self) -> Result<(), Why> {
-        self.locked = self.seat.lock();
-        let is_same = self.locked && self.seat.slot().is_some_and(|slot| slot.held() == self.seen);
-        if is_same { Ok(()) } else { Err(Why::Again) }
+        self.locked = self.seen.is_some_and(|seen| self.seat.lock_as(seen));
+        if self.locked { Ok(()) } else { Err(Why::Again) }
     }
 
     /// Gives the lock bit back with what the charge leaves.
@@ -211,7 +210,7 @@ impl Seated {
     }
 }
 
-impl Drop for Seated {
+impl Drop for Seated<'_> {
     fn drop(&mut self) {
         if self.locked {
             self.seat.unlock();

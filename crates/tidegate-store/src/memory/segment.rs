@@ -1,42 +1,55 @@
-//! A part of the table: lines of four slots, in two of which a counter may stand, and a few lines for those that found both
-//! full.
+//! A part of the table: up to a dozen pages of lines, in two of which a counter may stand, and two more for those that
+//! found both full.
 //!
-//! A segment does not change its size. To grow or shrink, another takes its place: see [`Segment::retire`].
+//! What a segment consists of stands in one line, its entry in the directory: a header, and the numbers of its pages. The
+//! header has a version. Whoever looks for a counter takes the header first, and looks whether it is the same still when
+//! they have read or locked what they found. Whoever replaces the pages makes the header busy, takes the lock bits of all
+//! slots, fills other pages, and only then writes the new header. So who has locked a slot and finds the header unchanged
+//! has the counter's only slot; and who finds it changed has locked something that may by now be anybody's, has changed
+//! nothing in it, gives it back, and looks again.
 
 use tidegate_core::{Packing, Timestamp};
 
+use super::arena::Line;
+use super::pool::Pages;
 use super::registry::Registry;
 use super::slot::{Content, Hash, Slot};
-use super::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use super::sync::{AtomicU64, Ordering, pause};
+
+/// A page: its first lines are where counters stand, the last ones for those that found theirs full.
+pub(super) const LINES_PER_PAGE: usize = MAIN_LINES + STASH_LINES;
+#[cfg(not(loom))]
+const MAIN_LINES: usize = 60;
+#[cfg(not(loom))]
+const STASH_LINES: usize = 4;
+#[cfg(loom)]
+const MAIN_LINES: usize = 1;
+#[cfg(loom)]
+const STASH_LINES: usize = 1;
+
+/// The most pages of a segment.
+pub(super) const MAX_PAGES: usize = 12;
 
 pub(super) const SLOTS_PER_LINE: usize = 4;
 
-/// One line of the stash for so many lines.
-const LINES_PER_STASH: usize = 32;
+/// An hour in units of 2 to the twentieth of a microsecond, about a second: the time in an entry.
+const HOUR: u64 = Packing::SWEEP_US >> 20;
 
-/// A cache line.
-#[derive(Default)]
-#[repr(align(64))]
-struct Line([Slot; SLOTS_PER_LINE]);
+/// Where things are in an entry of the directory.
+const HEADER: usize = 0;
+const TALLY: usize = 1;
+const PAGES: usize = 2;
 
-/// Where a slot is in its segment.
+/// The version, the number of pages and the number of bits of a hash that select the segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    line: u32,
-    slot: u32,
-}
+pub(super) struct Header(u64);
 
-/// So many lines, of which the last are the stash.
-pub(super) struct Segment {
-    lines: Box<[Line]>,
-    stash: usize,
-    /// A bit for each counter in the stash, by its hash: others are not looked for there.
-    stashed: AtomicU64,
-    occupied: AtomicUsize,
-    /// Another segment is about to take its place, or has: what is in it does not change any more.
-    retired: AtomicBool,
-    /// When somebody last began to sweep it, at least as often as somebody came by in another hour.
-    swept_us: AtomicU64,
+/// A segment as it was when somebody looked.
+#[derive(Clone, Copy)]
+pub(super) struct Segment<'a> {
+    entry: &'a Line,
+    lines: &'a [Line],
+    header: Header,
 }
 
 /// What came of looking for a place for a new counter.
@@ -45,239 +58,414 @@ pub(super) enum Claimed {
     New,
     /// Somebody else has given it one.
     There,
-    /// Another segment takes over.
-    Retired,
+    /// The segment has changed meanwhile.
+    Changed,
     /// All of its places are taken.
     Full,
 }
 
-impl Segment {
-    pub(super) fn new(lines: usize, now: Timestamp) -> Self {
-        let stash = lines.div_ceil(LINES_PER_STASH);
-        Self {
-            lines: (0..lines + stash).map(|_| Line::default()).collect(),
-            stash,
-            stashed: AtomicU64::new(0),
-            occupied: AtomicUsize::new(0),
-            retired: AtomicBool::new(false),
-            swept_us: AtomicU64::new(now.as_micros()),
+impl Header {
+    const BUSY: u64 = 1 << 9;
+    const VERSION: u64 = 1 << 10;
+
+    #[inline]
+    pub(super) const fn pages(self) -> usize {
+        (self.0 & 0xf) as usize
+    }
+
+    /// How many bits of a hash select the segment.
+    #[inline]
+    pub(super) const fn depth(self) -> u32 {
+        (self.0 >> 4 & 0x1f) as u32
+    }
+
+    #[inline]
+    const fn is_busy(self) -> bool {
+        self.0 & Self::BUSY != 0
+    }
+
+    /// The next one, with so many pages and bits.
+    const fn next(self, pages: usize, depth: u32) -> Self {
+        let version = (self.0 & !(Self::VERSION - 1)).wrapping_add(Self::VERSION);
+        Self(version | (depth as u64) << 4 | pages as u64)
+    }
+}
+
+impl<'a> Segment<'a> {
+    /// The segment of that entry; waits while somebody changes it.
+    #[inline]
+    pub(super) fn look(entry: &'a Line, lines: &'a [Line]) -> Self {
+        let mut looks = 0;
+        loop {
+            let header = Header(entry.0[HEADER].load(Ordering::Acquire));
+            if !header.is_busy() {
+                return Self { entry, lines, header };
+            }
+            pause(&mut looks);
         }
     }
 
-    /// How many lines it has, without the stash.
-    pub(super) fn main_lines(&self) -> usize {
-        self.lines.len() - self.stash
+    #[inline]
+    pub(super) const fn header(self) -> Header {
+        self.header
     }
 
-    pub(super) fn slots(&self) -> usize {
-        self.lines.len() * SLOTS_PER_LINE
+    /// Whether nobody has changed it since.
+    #[inline]
+    pub(super) fn is_current(self) -> bool {
+        self.entry.0[HEADER].load(Ordering::Acquire) == self.header.0
     }
 
-    pub(super) fn bytes(&self) -> usize {
-        size_of::<Self>() + self.lines.len() * size_of::<Line>()
+    pub(super) const fn slots(self) -> usize {
+        self.header.pages() * LINES_PER_PAGE * SLOTS_PER_LINE
     }
 
-    pub(super) fn occupied(&self) -> usize {
-        self.occupied.load(Ordering::Relaxed)
-    }
-
-    /// Whether it is that very segment.
-    pub(super) fn is(&self, other: &Self) -> bool {
-        std::ptr::eq(self, other)
-    }
-
-    pub(super) fn is_retired(&self) -> bool {
-        self.retired.load(Ordering::Acquire)
-    }
-
-    pub(super) fn slot(&self, place: Place) -> &Slot {
-        &self.lines[place.line as usize].0[place.slot as usize]
+    /// How many counters it holds, those included that have emptied and were not swept yet.
+    pub(super) fn occupied(self) -> usize {
+        usize::try_from(self.entry.0[TALLY].load(Ordering::Relaxed) & 0xffff_ffff).unwrap_or(0)
     }
 
     /// Where a counter stands.
-    pub(super) fn find(&self, hash: Hash) -> Option<Place> {
-        let [first, second] = self.candidates(hash);
-        self.find_in(first, hash).or_else(|| self.find_in(second, hash)).or_else(|| self.find_stashed(hash))
+    #[inline]
+    pub(super) fn find(self, hash: Hash) -> Option<Slot<'a>> {
+        if self.header.pages() == 0 {
+            return None;
+        }
+        let (first, stash) = self.line(hash.first());
+        find_in(first, hash).or_else(|| {
+            let (second, other_stash) = self.line(hash.second());
+            find_in(second, hash).or_else(|| find_in(stash, hash)).or_else(|| find_in(other_stash, hash))
+        })
     }
 
     /// Reads the line where a counter most likely stands, so that it is on its way from memory.
-    pub(super) fn touch(&self, hash: Hash) -> bool {
-        let [first, _] = self.candidates(hash);
-        self.lines[first].0[0].is_free()
+    #[inline]
+    pub(super) fn touch(self, hash: Hash) -> bool {
+        self.header.pages() > 0 && slot(self.line(hash.first()).0, 0).is_free()
     }
 
     /// Finds a free place for a new counter, one that has emptied if need be. Whoever gives places to counters of one line
     /// holds the lock bit of the line's first slot meanwhile, so that no counter gets two.
-    pub(super) fn claim(
-        &self,
-        content: Content,
-        registry: &Registry,
-        (now, pinned): (Timestamp, &[Hash]),
-    ) -> Claimed {
-        let [first, second] = self.candidates(content.hash);
-        let gate = &self.lines[first].0[0];
-        if !gate.lock(|| self.is_retired()) {
-            return Claimed::Retired;
+    pub(super) fn claim(self, content: Content, judge: impl Fn(Content) -> bool) -> Claimed {
+        if self.header.pages() == 0 {
+            return if self.is_current() { Claimed::Full } else { Claimed::Changed };
+        }
+        let gate = slot(self.line(content.hash.first()).0, 0);
+        if !gate.lock(|| !self.is_current()) {
+            return Claimed::Changed;
+        }
+        if !self.is_current() {
+            gate.unlock();
+            return Claimed::Changed;
+        }
+        if self.find(content.hash).is_some() {
+            gate.unlock();
+            return Claimed::There;
         }
         let gate_is_free = gate.held().is_none();
-        let claimed = if self.is_retired() {
-            Claimed::Retired
-        } else if self.find(content.hash).is_some() {
-            Claimed::There
+        let claimed = if self.put_beside_gate(content, gate_is_free) {
+            self.add(1);
+            Claimed::New
         } else if gate_is_free {
+            self.add(1);
             gate.unlock_with(content);
-            self.occupied.fetch_add(1, Ordering::Relaxed);
             return Claimed::New;
+        } else if gate.held().is_some_and(&judge) {
+            gate.unlock_with(content);
+            return Claimed::New;
+        } else if let Some(slot) = self.rivals(content.hash).find(|slot| take_emptied(*slot, &judge)) {
+            slot.unlock_with(content);
+            Claimed::New
         } else {
-            self.claim_elsewhere(content, [first, second], (registry, now, pinned))
+            Claimed::Full
         };
         gate.unlock();
         claimed
     }
 
-    /// The counters with a chance to be dropped for a new one: those in its two lines and in the stash.
-    pub(super) fn rivals(&self, hash: Hash) -> impl Iterator<Item = Place> {
-        let [first, second] = self.candidates(hash);
-        let lines = [first, second].into_iter().chain(self.main_lines()..self.lines.len());
-        lines.flat_map(places_of)
+    /// The counters with a chance to be dropped for a new one: those in its lines.
+    pub(super) fn rivals(self, hash: Hash) -> impl Iterator<Item = Slot<'a>> {
+        let lines = (self.header.pages() > 0).then(|| self.candidates(hash));
+        lines.into_iter().flatten().flat_map(slots)
     }
 
-    /// A free place at its slot: one less.
-    pub(super) fn one_less(&self) {
-        self.occupied.fetch_sub(1, Ordering::Relaxed);
+    /// One more or less.
+    pub(super) fn add(self, counters: i64) {
+        self.entry.0[TALLY].fetch_add(counters.cast_unsigned(), Ordering::Relaxed);
     }
 
-    /// Whether it is time to sweep: once in an hour somebody is told so.
-    pub(super) fn is_due(&self, now: Timestamp) -> Option<u64> {
-        let (swept_us, now_us) = (self.swept_us.load(Ordering::Relaxed), now.as_micros());
-        let since_us = now_us.saturating_sub(swept_us);
-        let is_ahead = swept_us > now_us.saturating_add(Packing::SWEEP_US);
-        (since_us >= Packing::SWEEP_US || is_ahead).then_some(since_us)
+    /// Whether it is time to sweep it: once in an hour, and when the clock was set back.
+    #[inline]
+    pub(super) fn is_due(self, now: Timestamp) -> bool {
+        let swept = self.entry.0[TALLY].load(Ordering::Relaxed) >> 32;
+        let since = (now.as_micros() >> 20).wrapping_sub(swept);
+        since.wrapping_add(HOUR) >= 2 * HOUR && self.header.pages() > 0
+    }
+
+    /// When it was last swept, rounded down.
+    pub(super) fn swept_us(self) -> u64 {
+        self.entry.0[TALLY].load(Ordering::Relaxed) >> 32 << 20
     }
 
     /// Frees the places of counters that have emptied.
-    pub(super) fn sweep(&self, registry: &Registry, now: Timestamp) {
-        self.swept_us.store(now.as_micros(), Ordering::Relaxed);
-        for slot in self.lines.iter().flat_map(|line| &line.0) {
+    pub(super) fn sweep(self, registry: &Registry, now: Timestamp) {
+        self.set_swept(now);
+        for slot in self.all_slots() {
             if slot.is_free() || !slot.try_lock() {
                 continue;
             }
             match slot.held() {
-                Some(content) if !self.is_retired() && registry.is_empty(content, now, 0) => {
+                Some(content) if self.is_current() && registry.is_empty(content, now, 0) => {
                     slot.unlock_free();
-                    self.one_less();
+                    self.add(-1);
                 }
                 _ => slot.unlock(),
             }
         }
     }
 
-    /// Ends its life and gives all that it held to `take`, except what has emptied. From the first moment on nobody changes
-    /// it any more: whoever takes a lock bit looks whether it is retired. `false` if somebody else has retired it.
-    pub(super) fn retire(&self, registry: &Registry, now: Timestamp, mut take: impl FnMut(Content)) -> bool {
-        let untouched_us = now
-            .as_micros()
-            .saturating_sub(self.swept_us.load(Ordering::Relaxed))
-            .saturating_sub(Packing::SWEEP_US);
-        if self.retired.swap(true, Ordering::AcqRel) {
-            return false;
+    /// The same where nobody has looked for so long that times cannot be told apart any more: all of it at once.
+    pub(super) fn purge(self, registry: &Registry, now: Timestamp) {
+        let untouched_us =
+            now.as_micros().saturating_sub(self.swept_us()).saturating_sub(Packing::SWEEP_US);
+        if !self.seize() {
+            return;
         }
-        for slot in self.lines.iter().flat_map(|line| &line.0) {
-            // Who holds it took it before this was retired, and lets go soon. It stays locked.
+        let mut counters = 0;
+        for slot in self.all_slots() {
             slot.lock(|| false);
-            if let Some(content) = slot.held().filter(|held| !registry.is_empty(*held, now, untouched_us)) {
+            match slot.held() {
+                Some(content) if registry.is_empty(content, now, untouched_us) => slot.unlock_free(),
+                held => {
+                    counters += usize::from(held.is_some());
+                    slot.unlock();
+                }
+            }
+        }
+        self.replace(&self.page_numbers(), self.header.depth(), (counters, now));
+    }
+
+    /// Makes it busy, if nobody has changed it: it is the caller's to [replace](Self::replace) then.
+    pub(super) fn seize(self) -> bool {
+        let header = self.header.0;
+        self.entry.0[HEADER]
+            .compare_exchange(header, header | Header::BUSY, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// Takes the lock bits of all slots of a segment that was seized, and gives what they hold to `take`. From then on nobody
+    /// changes them.
+    pub(super) fn close(self, mut take: impl FnMut(Content)) {
+        for slot in self.all_slots() {
+            // Who holds it took it before this was seized, and lets go soon.
+            slot.lock(|| false);
+            if let Some(content) = slot.held() {
                 take(content);
             }
         }
-        true
     }
 
-    /// Gives a counter a place in a segment that nobody else can see yet; `false` if all of its places are taken.
-    pub(super) fn put(&mut self, content: Content) -> bool {
-        let [first, second] = self.candidates(content.hash);
-        let main = self.main_lines();
-        for line in [first, second].into_iter().chain(main..self.lines.len()) {
-            if let Some(slot) = self.lines[line].0.iter_mut().find_map(|slot| slot.is_unset().then_some(slot))
-            {
-                slot.set(content);
-                self.occupied.fetch_add(1, Ordering::Relaxed);
-                if line >= main {
-                    self.stashed.fetch_or(stash_bit(content.hash), Ordering::Relaxed);
-                }
-                return true;
-            }
+    /// Fills pages of which nobody knows yet; `false` if they have no room for all. First all that find room in their first
+    /// line, then in the second, and the rest in the stash: so most of them are found at the first look.
+    pub(super) fn fill(pages: &[u32], lines: &'a [Line], mut contents: Vec<Content>) -> bool {
+        for choice in 0..2 {
+            contents.retain(|content| !put(candidates_on(pages, lines, content.hash)[choice], *content));
         }
-        false
+        contents.into_iter().all(|content| {
+            let [.., stash, other] = candidates_on(pages, lines, content.hash);
+            let [first, second] = if free(stash) >= free(other) { [stash, other] } else { [other, stash] };
+            put(first, content) || put(second, content) || displace(pages, lines, content)
+        })
     }
 
-    fn claim_elsewhere(
-        &self,
-        content: Content,
-        [first, second]: [usize; 2],
-        (registry, now, pinned): (&Registry, Timestamp, &[Hash]),
-    ) -> Claimed {
-        let main = self.main_lines();
-        for line in [first, second].into_iter().chain(main..self.lines.len()) {
-            let is_stash = line >= main;
-            for slot in &self.lines[line].0 {
-                if slot.claim() {
-                    self.occupied.fetch_add(1, Ordering::Relaxed);
-                } else if !take_emptied(slot, (registry, now, pinned)) {
-                    continue;
-                }
-                if is_stash {
-                    self.stashed.fetch_or(stash_bit(content.hash), Ordering::Release);
-                }
-                slot.unlock_with(content);
-                return Claimed::New;
-            }
+    /// Puts other pages in the place of those of a segment that was seized, and says which they were.
+    pub(super) fn replace(self, pages: &[u32], depth: u32, (counters, now): (usize, Timestamp)) -> Pages {
+        let old = self.page_numbers();
+        self.write(pages, (counters, now));
+        self.entry.0[HEADER].store(self.header.next(pages.len(), depth).0, Ordering::Release);
+        old
+    }
+
+    /// Gives a segment that was seized back as it was, with its lock bits.
+    pub(super) fn let_go(self) {
+        self.all_slots().for_each(Slot::unlock);
+        self.entry.0[HEADER].store(self.header.0, Ordering::Release);
+    }
+
+    fn write(self, pages: &[u32], (counters, now): (usize, Timestamp)) {
+        for (word, pair) in self.entry.0[PAGES..].iter().zip(pages.chunks(2)) {
+            let [low, high] = [pair[0], *pair.get(1).unwrap_or(&0)];
+            word.store(u64::from(high) << 32 | u64::from(low), Ordering::Release);
         }
-        Claimed::Full
+        self.entry.0[TALLY].store(now.as_micros() >> 20 << 32 | counters as u64, Ordering::Release);
     }
 
-    /// The two lines of a counter.
-    fn candidates(&self, hash: Hash) -> [usize; 2] {
-        let lines = self.main_lines() as u64;
-        let scaled = |bits: u64| usize::try_from(((bits & 0xffff_ffff) * lines) >> 32).unwrap_or(0);
-        [scaled(hash.bits()), scaled(hash.bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32)]
+    fn set_swept(self, now: Timestamp) {
+        let tally: &AtomicU64 = &self.entry.0[TALLY];
+        let before = tally.load(Ordering::Relaxed);
+        // By adding, so that no count is lost.
+        tally.fetch_add((now.as_micros() >> 20).wrapping_sub(before >> 32) << 32, Ordering::Relaxed);
     }
 
-    fn find_in(&self, line: usize, hash: Hash) -> Option<Place> {
-        let slot = self.lines[line].0.iter().position(|slot| slot.is_of(hash))?;
-        Some(place(line, slot))
-    }
-
-    fn find_stashed(&self, hash: Hash) -> Option<Place> {
-        if self.stashed.load(Ordering::Acquire) & stash_bit(hash) == 0 {
-            return None;
+    /// Gives a new counter a free place, unless it is to have the first of its first line: in the first line if that is
+    /// half empty, else where there is more room, and in the stash if there is none.
+    fn put_beside_gate(self, content: Content, gate_is_free: bool) -> bool {
+        let [first, second, stash, other] = self.candidates(content.hash);
+        let room = free(first) + usize::from(gate_is_free);
+        if room < 2 && free(second) > room && put(second, content) {
+            return true;
         }
-        (self.main_lines()..self.lines.len()).find_map(|line| self.find_in(line, hash))
+        if gate_is_free || put(first, content) {
+            return !gate_is_free;
+        }
+        let [less, more] = if free(stash) >= free(other) { [stash, other] } else { [other, stash] };
+        put(second, content) || put(less, content) || put(more, content)
+    }
+
+    /// The line that these bits select, and the one of the stash beside it.
+    #[inline]
+    fn line(self, bits: u32) -> (&'a Line, &'a Line) {
+        let (page, line, stash) = within(bits, self.header.pages());
+        let word = self.entry.0[PAGES + page / 2].load(Ordering::Relaxed);
+        let number = usize::try_from(word >> (page % 2 * 32) & 0xffff_ffff).unwrap_or(0);
+        let first = number * LINES_PER_PAGE;
+        (&self.lines[first + line], &self.lines[first + stash])
+    }
+
+    fn candidates(self, hash: Hash) -> [&'a Line; 4] {
+        let ((first, stash), (second, other_stash)) = (self.line(hash.first()), self.line(hash.second()));
+        [first, second, stash, other_stash]
+    }
+
+    fn page_numbers(self) -> Pages {
+        let number = |page: usize| {
+            let word = self.entry.0[PAGES + page / 2].load(Ordering::Relaxed);
+            u32::try_from(word >> (page % 2 * 32) & 0xffff_ffff).unwrap_or(0)
+        };
+        (0..self.header.pages()).map(number).collect()
+    }
+
+    fn all_slots(self) -> impl Iterator<Item = Slot<'a>> {
+        let lines = self.lines;
+        self.page_numbers().into_iter().flat_map(move |page| slots_of_page(page, lines))
     }
 }
 
+/// All slots of a page.
+pub(super) fn slots_of_page(page: u32, lines: &[Line]) -> impl Iterator<Item = Slot<'_>> {
+    let first = page as usize * LINES_PER_PAGE;
+    lines[first..first + LINES_PER_PAGE].iter().flat_map(slots)
+}
+
+/// Which of so many pages these bits select, which line in it, and which line of its stash.
+#[inline]
+fn within(bits: u32, pages: usize) -> (usize, usize, usize) {
+    let (page, rest) = scaled(bits, pages);
+    let (line, rest) = scaled(rest, MAIN_LINES);
+    (page, line, MAIN_LINES + scaled(rest, STASH_LINES).0)
+}
+
+/// Bits as a share of a number, and what is left of them.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "both halves of a word")]
+fn scaled(bits: u32, number: usize) -> (usize, u32) {
+    let scaled = u64::from(bits) * number as u64;
+    ((scaled >> 32) as usize, scaled as u32)
+}
+
+fn candidates_on<'a>(pages: &[u32], lines: &'a [Line], hash: Hash) -> [&'a Line; 4] {
+    let line = |bits: u32| {
+        let (page, line, stash) = within(bits, pages.len());
+        let first = pages[page] as usize * LINES_PER_PAGE;
+        (&lines[first + line], &lines[first + stash])
+    };
+    let ((first, stash), (second, other_stash)) = (line(hash.first()), line(hash.second()));
+    [first, second, stash, other_stash]
+}
+
+/// Gives a counter a free place in a line, if there is one.
+fn put(line: &Line, content: Content) -> bool {
+    let free = slots(line).find(|slot| slot.claim());
+    if let Some(slot) = free {
+        slot.unlock_with(content);
+    }
+    free.is_some()
+}
+
+/// Gives a counter the place of one that finds another in its other line.
+fn displace(pages: &[u32], lines: &[Line], content: Content) -> bool {
+    let [first, second, ..] = candidates_on(pages, lines, content.hash);
+    slots(first).chain(slots(second)).filter(|slot| slot.try_lock()).any(|slot| {
+        let moved = slot.held().is_some_and(|held| {
+            let [one, other, ..] = candidates_on(pages, lines, held.hash);
+            put(one, held) || put(other, held)
+        });
+        if moved {
+            slot.unlock_with(content);
+        } else {
+            slot.unlock();
+        }
+        moved
+    })
+}
+
+/// How many places in a line are free.
+fn free(line: &Line) -> usize {
+    slots(line).filter(|slot| slot.is_free()).count()
+}
+
 /// Takes the lock bit of a slot whose counter has emptied.
-fn take_emptied(slot: &Slot, (registry, now, pinned): (&Registry, Timestamp, &[Hash])) -> bool {
+fn take_emptied(slot: Slot<'_>, judge: impl Fn(Content) -> bool) -> bool {
     if !slot.try_lock() {
         return false;
     }
-    let emptied = slot
-        .held()
-        .is_some_and(|content| !pinned.contains(&content.hash) && registry.is_empty(content, now, 0));
+    let emptied = slot.held().is_some_and(judge);
     if !emptied {
         slot.unlock();
     }
     emptied
 }
 
-fn stash_bit(hash: Hash) -> u64 {
-    1 << (hash.bits() >> 20 & 63)
+#[inline]
+fn find_in(line: &Line, hash: Hash) -> Option<Slot<'_>> {
+    (0..SLOTS_PER_LINE).map(|index| slot(line, index)).find(|slot| slot.is_of(hash))
 }
 
-fn places_of(line: usize) -> impl Iterator<Item = Place> {
-    (0..SLOTS_PER_LINE).map(move |slot| place(line, slot))
+#[inline]
+fn slot(line: &Line, index: usize) -> Slot<'_> {
+    Slot::new(&line.0[2 * index], &line.0[2 * index + 1])
 }
 
-fn place(line: usize, slot: usize) -> Place {
-    let small = |number: usize| u32::try_from(number).expect("segments are small");
-    Place { line: small(line), slot: small(slot) }
+fn slots(line: &Line) -> impl Iterator<Item = Slot<'_>> {
+    (0..SLOTS_PER_LINE).map(move |index| slot(line, index))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn counters(seed: u64, count: usize) -> Vec<Content> {
+        let hasher = siphasher::sip::SipHasher13::new_with_keys(seed, 4);
+        let content =
+            |index: usize| Content { hash: Hash::new(hasher.hash(&index.to_le_bytes())), number: 1, packed: 1 };
+        (0..count).map(content).collect()
+    }
+
+    #[test]
+    fn pages_are_filled_to_seven_tenths_with_most_counters_in_their_first_line() {
+        for pages in 1..=MAX_PAGES {
+            for seed in 0..20 {
+                let lines: Vec<Line> = (0..pages * LINES_PER_PAGE).map(|_| Line::default()).collect();
+                let numbers: Vec<u32> = (0..u32::try_from(pages).unwrap()).rev().collect();
+                let contents = counters(seed, pages * LINES_PER_PAGE * SLOTS_PER_LINE * 7 / 10);
+                assert!(Segment::fill(&numbers, &lines, contents.clone()), "{pages} pages, seed {seed}");
+                let stands_in = |content: &Content, choice: usize| {
+                    find_in(candidates_on(&numbers, &lines, content.hash)[choice], content.hash).is_some()
+                };
+                let first = contents.iter().filter(|content| stands_in(content, 0)).count();
+                assert!(first * 100 > contents.len() * 80, "{first} of {}", contents.len());
+                assert!(contents.iter().all(|content| (0..4).any(|choice| stands_in(content, choice))));
+            }
+        }
+    }
 }

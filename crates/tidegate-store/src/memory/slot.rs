@@ -33,9 +33,16 @@ impl Hash {
         }
     }
 
-    /// Its upper bits.
-    pub(super) const fn top(self, bits: u32) -> u64 {
-        self.0 >> (HASH_BITS - bits)
+    /// Bits that select the first line of a counter in its segment.
+    #[inline]
+    pub(super) const fn first(self) -> u32 {
+        (self.0 >> (HASH_BITS - 32)) as u32
+    }
+
+    /// Bits that select the second.
+    #[inline]
+    pub(super) const fn second(self) -> u32 {
+        (self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
     }
 
     /// All of it.
@@ -54,11 +61,10 @@ pub(super) struct Content {
 }
 
 /// A place for a counter.
-#[derive(Default)]
-#[repr(align(16))]
-pub(super) struct Slot {
-    name: AtomicU64,
-    word: AtomicU64,
+#[derive(Clone, Copy)]
+pub(super) struct Slot<'a> {
+    name: &'a AtomicU64,
+    word: &'a AtomicU64,
 }
 
 impl Content {
@@ -78,19 +84,31 @@ impl Content {
     }
 }
 
-impl Slot {
+impl<'a> Slot<'a> {
+    #[inline]
+    pub(super) const fn new(name: &'a AtomicU64, word: &'a AtomicU64) -> Self {
+        Self { name, word }
+    }
+
+    /// The order in which lock bits are taken: that of the slots in memory.
+    pub(super) fn order(self) -> usize {
+        std::ptr::from_ref(self.name).addr()
+    }
+
     /// Whether it is, or is about to be, that counter's.
-    pub(super) fn is_of(&self, hash: Hash) -> bool {
+    #[inline]
+    pub(super) fn is_of(self, hash: Hash) -> bool {
         self.name.load(Ordering::Acquire) & HASH_MASK == hash.0
     }
 
-    pub(super) fn is_free(&self) -> bool {
+    pub(super) fn is_free(self) -> bool {
         self.name.load(Ordering::Acquire) == 0
     }
 
     /// What it held at some instant while this looked; waits while somebody changes it. `None` if it is free, or if
     /// `given_up` says that it is no use to wait.
-    pub(super) fn look(&self, given_up: impl Fn() -> bool) -> Option<Content> {
+    #[inline]
+    pub(super) fn look(self, given_up: impl Fn() -> bool) -> Option<Content> {
         let mut looks = 0;
         loop {
             let name = self.name.load(Ordering::Acquire);
@@ -106,8 +124,39 @@ impl Slot {
         }
     }
 
+    /// Takes the lock bit, if it still is as it was seen; `false` if it is not, or if somebody else has it.
+    #[inline]
+    pub(super) fn lock_as(self, seen: Content) -> bool {
+        let name = seen.name();
+        let locked = self.name.compare_exchange(name, name | LOCK, Ordering::Acquire, Ordering::Relaxed);
+        let is_same = locked.is_ok() && self.word.load(Ordering::Relaxed) == seen.word();
+        if locked.is_ok() && !is_same {
+            self.unlock();
+        }
+        is_same
+    }
+
+    /// Takes the lock bit of a place that is a counter's; `false` if it is not, or if `given_up` says that it is no use to wait.
+    pub(super) fn lock_of(self, hash: Hash, given_up: impl Fn() -> bool) -> bool {
+        let mut looks = 0;
+        while self.is_of(hash) {
+            if self.try_lock() {
+                let is_ours = self.is_of(hash);
+                if !is_ours {
+                    self.unlock();
+                }
+                return is_ours;
+            }
+            if given_up() {
+                return false;
+            }
+            pause(&mut looks);
+        }
+        false
+    }
+
     /// Takes the lock bit; `false` if `given_up` says that it is no use to wait.
-    pub(super) fn lock(&self, given_up: impl Fn() -> bool) -> bool {
+    pub(super) fn lock(self, given_up: impl Fn() -> bool) -> bool {
         let mut looks = 0;
         while !self.try_lock() {
             if given_up() {
@@ -119,48 +168,39 @@ impl Slot {
     }
 
     /// Takes the lock bit, if it is free to take.
-    pub(super) fn try_lock(&self) -> bool {
+    pub(super) fn try_lock(self) -> bool {
         let name = self.name.load(Ordering::Relaxed);
         name & LOCK == 0
             && self.name.compare_exchange(name, name | LOCK, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
     /// What it holds; for the holder of the lock bit.
-    pub(super) fn held(&self) -> Option<Content> {
+    pub(super) fn held(self) -> Option<Content> {
         Content::new(self.name.load(Ordering::Relaxed), self.word.load(Ordering::Relaxed))
     }
 
     /// Gives the lock bit back with that content in place of what was there.
-    pub(super) fn unlock_with(&self, content: Content) {
+    #[inline]
+    pub(super) fn unlock_with(self, content: Content) {
         // Releasing too: a reader that sees this word must not take the name from before the lock bit was set for it.
         self.word.store(content.word(), Ordering::Release);
         self.name.store(content.name(), Ordering::Release);
     }
 
     /// Gives the lock bit back and the place with it.
-    pub(super) fn unlock_free(&self) {
+    pub(super) fn unlock_free(self) {
         self.name.store(0, Ordering::Release);
     }
 
     /// Gives the lock bit back and changes nothing.
-    pub(super) fn unlock(&self) {
+    pub(super) fn unlock(self) {
         let name = self.name.load(Ordering::Relaxed);
         self.name.store(name & !LOCK, Ordering::Release);
     }
 
     /// Takes a free place and the lock bit with it.
-    pub(super) fn claim(&self) -> bool {
+    pub(super) fn claim(self) -> bool {
         self.name.compare_exchange(0, LOCK, Ordering::Acquire, Ordering::Relaxed).is_ok()
-    }
-
-    /// Sets the content of a slot that nobody else can see yet.
-    pub(super) fn set(&mut self, content: Content) {
-        *self = Self { name: AtomicU64::new(content.name()), word: AtomicU64::new(content.word()) };
-    }
-
-    /// Whether a slot that nobody else can see yet is free.
-    pub(super) fn is_unset(&mut self) -> bool {
-        self.name.load(Ordering::Relaxed) == 0
     }
 }
 
@@ -173,7 +213,8 @@ mod tests {
         for number in [1, 4_095, 4_096, MAX_NUMBER] {
             for packed in [0, 1, (1 << PACKED_BITS) - 1] {
                 let content = Content { hash: Hash::new(u64::MAX), number, packed };
-                let slot = Slot::default();
+                let words = <[AtomicU64; 2]>::default();
+                let slot = Slot::new(&words[0], &words[1]);
                 assert!(slot.is_free() && slot.claim() && !slot.is_free() && !slot.try_lock());
                 slot.unlock_with(content);
                 assert_eq!(slot.look(|| false), Some(content));
@@ -184,7 +225,8 @@ mod tests {
 
     #[test]
     fn a_free_place_has_no_content() {
-        let slot = Slot::default();
+        let words = <[AtomicU64; 2]>::default();
+        let slot = Slot::new(&words[0], &words[1]);
         assert_eq!(slot.look(|| false), None);
         assert!(slot.try_lock());
         assert_eq!((slot.held(), slot.look(|| true)), (None, None));

@@ -1,0 +1,136 @@
+//! The memory of the table: lines of 64 bytes that are there from the beginning, cost nothing until they are written, and
+//! never move.
+//!
+//! Everything in them is atomic, so that whoever has an old notion of what a line is for reads or locks something harmless.
+
+use super::sync::AtomicU64;
+
+pub(super) const WORDS_PER_LINE: usize = 8;
+
+/// A cache line.
+#[derive(Default)]
+#[repr(C, align(64))]
+pub(super) struct Line(pub(super) [AtomicU64; WORDS_PER_LINE]);
+
+pub(super) use imp::Arena;
+
+/// Lines that the system gives when they are first written.
+#[cfg(all(unix, not(loom), not(miri)))]
+mod imp {
+    #![expect(unsafe_code, reason = "memory is asked for, and given back, by page")]
+
+    use std::ops::Deref;
+    use std::ptr::NonNull;
+
+    use super::Line;
+
+    /// Above this size memory comes in huge pages, if the system has them to give.
+    const HUGE_FROM_BYTES: usize = 8 << 20;
+
+    pub(in super::super) struct Arena {
+        lines: NonNull<Line>,
+        len: usize,
+    }
+
+    // SAFETY: it is the only owner of its memory and hands out nothing but shared references to atomics.
+    unsafe impl Send for Arena {}
+    // SAFETY: as above.
+    unsafe impl Sync for Arena {}
+
+    impl Arena {
+        /// So many lines, all zero; fewer if the system does not have as many addresses.
+        pub(in super::super) fn new(len: usize) -> Self {
+            let mut len = len;
+            loop {
+                if let Some(lines) = Self::map(len) {
+                    let arena = Self { lines, len };
+                    arena.prefer_huge_pages();
+                    return arena;
+                }
+                assert!(len > 64, "the system has no memory to give");
+                len /= 2;
+            }
+        }
+
+        fn map(len: usize) -> Option<NonNull<Line>> {
+            let bytes = len.checked_mul(size_of::<Line>())?;
+            // SAFETY: an anonymous mapping at an address of the system's choice touches no memory that is in use.
+            let address = unsafe {
+                libc::mmap(
+                    std::ptr::null_mut(),
+                    bytes,
+                    libc::PROT_READ | libc::PROT_WRITE,
+                    libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                    -1,
+                    0,
+                )
+            };
+            if address == libc::MAP_FAILED { None } else { NonNull::new(address.cast()) }
+        }
+
+        fn prefer_huge_pages(&self) {
+            #[cfg(target_os = "linux")]
+            if let Some(bytes) = (self.len * size_of::<Line>()).checked_sub(HUGE_FROM_BYTES) {
+                // SAFETY: the range lies within the mapping; the advice changes no content.
+                unsafe {
+                    let start = self.lines.as_ptr().byte_add(HUGE_FROM_BYTES);
+                    libc::madvise(start.cast(), bytes, libc::MADV_HUGEPAGE);
+                }
+            }
+        }
+
+        /// Gives the memory of lines back to the system; they read as zero afterwards.
+        pub(in super::super) fn give_back(&self, lines: std::ops::Range<usize>) {
+            let lines = &self[lines];
+            // SAFETY: the range is within the mapping, which is private and anonymous, so that its pages read as zeros
+            // afterwards: as if somebody had stored 0 to each of these atomics.
+            unsafe {
+                libc::madvise(lines.as_ptr().cast_mut().cast(), size_of_val(lines), libc::MADV_DONTNEED);
+            }
+        }
+    }
+
+    impl Deref for Arena {
+        type Target = [Line];
+
+        #[inline]
+        fn deref(&self) -> &[Line] {
+            // SAFETY: the mapping has that many lines, starts at a page and so is aligned, lives as long as this, and is
+            // zero, which is a line of zeros, until somebody stores to its atomics.
+            unsafe { std::slice::from_raw_parts(self.lines.as_ptr(), self.len) }
+        }
+    }
+
+    impl Drop for Arena {
+        fn drop(&mut self) {
+            // SAFETY: the mapping is this one's, and nobody borrows from it any more.
+            unsafe { libc::munmap(self.lines.as_ptr().cast(), self.len * size_of::<Line>()) };
+        }
+    }
+}
+
+/// Lines on the heap, where there is no other way, and for checkers.
+#[cfg(not(all(unix, not(loom), not(miri))))]
+mod imp {
+    use std::ops::Deref;
+
+    use super::Line;
+
+    pub(in super::super) struct Arena(Box<[Line]>);
+
+    impl Arena {
+        pub(in super::super) fn new(len: usize) -> Self {
+            Self((0..len).map(|_| Line::default()).collect())
+        }
+
+        pub(in super::super) fn give_back(&self, _lines: std::ops::Range<usize>) {}
+    }
+
+    impl Deref for Arena {
+        type Target = [Line];
+
+        fn deref(&self) -> &[Line] {
+            &self.0
+        }
+    }
+}
