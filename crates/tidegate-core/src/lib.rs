@@ -39,7 +39,7 @@ pub use algorithm::fixed_window::{Bounds, Window};
 pub use charge::{Charge, Idempotency, MAX_CHARGES, Pay, Plan, PlanError, PreparedCharge, Values};
 pub use key::{EncodedParts, Key, KeyBuf, KeyRef, MAX_KEY_BYTES, MAX_PART_BYTES, PreparedKey};
 pub use limit::{Algorithm, Limit, LimitError, MAX_AMOUNT, MAX_WINDOW, Outside};
-pub use packed::{PACKED_BITS, Packing};
+pub use packed::{PACKED_BITS, Packed, Packing};
 pub use rate::Rate;
 pub use state::State;
 pub use time::{STANDSTILL_US, Timestamp};

@@ -256,6 +256,17 @@ impl Limit {
         matches!(&self.kind, Kind::FixedWindow(window) if window.is_calendar())
     }
 
+    /// The same limit for every period of its calendar, to tell how full a state is; others are as they are.
+    #[must_use]
+    pub const fn without_bounds(&self) -> Self {
+        match self.kind {
+            Kind::FixedWindow(window) => {
+                Self { algorithm: self.algorithm, kind: Kind::FixedWindow(window.without_bounds()) }
+            }
+            _ => *self,
+        }
+    }
+
     /// What makes this the same limit after its numbers have changed: the algorithm and, for those that count in
     /// windows, the kind and length of the window. It belongs into the keys of the limit's counters, so that another limit
     /// starts afresh. A meter's rate and a calendar's period are not in it: two of those need names to tell them apart.

@@ -99,6 +99,16 @@ impl FixedWindow {
         matches!(self.span, Span::Calendar(_))
     }
 
+    /// The same with bounds that hold everything, if it has some.
+    pub(crate) const fn without_bounds(self) -> Self {
+        const END: Timestamp = Timestamp::from_micros(u64::MAX);
+        const NONE: Bounds = Bounds { start: Timestamp::ZERO, end: END, next_end: END };
+        match self.span {
+            Span::Calendar(_) => Self { amount: self.amount, span: Span::Calendar(NONE) },
+            _ => self,
+        }
+    }
+
     /// The kind of window, and its length. A calendar's windows differ in length and are told apart by their starts.
     pub(crate) const fn identity(&self) -> (u8, u64) {
         match self.span {

@@ -91,9 +91,9 @@ impl SlidingWindow {
         self.amount
     }
 
-    /// The counts of a window of one part that began then, and of the one before.
-    pub(crate) fn buckets(&self, start_us: u64, counts: [u64; 2]) -> PartsState {
-        let mut state = PartsState { start_us, empty_at_us: 0, counts: counts.into() };
+    /// The counts of a part that began then, and of the ones before.
+    pub(crate) fn buckets(&self, start_us: u64, counts: SmallVec<[u64; 2]>) -> PartsState {
+        let mut state = PartsState { start_us, empty_at_us: 0, counts };
         self.restamp(&mut state);
         state
     }

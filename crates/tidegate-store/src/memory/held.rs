@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 use tidegate_core::{Plan, State, Timestamp};
 
 use super::registry::Registered;
+use super::segment::Width;
 use super::slot::{Content, Hash, Slot};
 use super::table::{Seat, Table};
 use crate::ways::Intent;
@@ -55,8 +56,8 @@ impl<'a> Held<'a> {
                 held.of.push(held.of[twin]);
                 continue;
             }
-            let mut seat = table.seat(hashes[index], now);
-            let there = seat.find()
+            let mut seat = table.find(hashes[index], Table::likely_width(plan.get(index).limit), now);
+            let there = seat.is_taken()
                 || intent == Intent::Charge
                     && !is_elsewhere(index)
                     && held.entries[index].is_some_and(|entry| table.claim(&mut seat, entry, (now, &hashes)));
@@ -136,6 +137,9 @@ impl<'a> Held<'a> {
 
     fn pack(&self, place: usize, charge: usize, now: Timestamp) -> Option<Content> {
         let (entry, counter) = (self.entries[charge]?, &self.counters[place]);
+        if entry.packing.is_wide() != (counter.seat.width() == Width::Wide) {
+            return None;
+        }
         let packed = entry.packing.pack(&entry.limit, &counter.state, now)?;
         Some(Content { hash: counter.seat.hash, number: entry.number, packed })
     }

@@ -8,6 +8,7 @@ use loom::thread;
 use tidegate_core::{Key, Limit, Plan, Timestamp, Window};
 
 use super::quick;
+use super::segment::Width;
 use super::table::Table;
 
 const NOW: Timestamp = Timestamp::from_micros(1_790_000_000_000_000);
@@ -42,8 +43,8 @@ fn passes(table: &Table, keys: &[u8], amount: u64) -> bool {
 /// How much of a key's limit is used.
 fn used(table: &Table, key: u8, amount: u64) -> u64 {
     let plan = plan(&[key], amount);
-    let mut seat = table.seat(table.hash(plan.get(0).key), NOW);
-    if !seat.find() {
+    let seat = table.find(table.hash(plan.get(0).key), Width::Narrow, NOW);
+    if !seat.is_taken() {
         return 0;
     }
     let state = table.state(seat.look().unwrap(), NOW);

@@ -6,8 +6,9 @@
 //! takes the bits before it reads.
 
 use smallvec::SmallVec;
-use tidegate_core::{Charge, KeyRef, Pay, Plan, State, Timestamp, Verdict};
+use tidegate_core::{Charge, KeyRef, Packed, Pay, Plan, State, Timestamp, Verdict};
 
+use super::segment::Width;
 use super::slot::Content;
 use super::sync::pause;
 use super::table::{Seat, Table};
@@ -166,9 +167,9 @@ impl<'a> Seated<'a> {
     /// Reads the counter and computes what the charge leaves.
     #[inline]
     fn read(table: &'a Table, charge: &Charge<'_>, now: Timestamp) -> Result<Self, Why> {
-        let mut seat = table.seat(table.hash(charge.key), now);
         let limit = charge.limit;
-        let (seen, mut state, left_by) = if seat.find() {
+        let seat = table.find(table.hash(charge.key), Table::likely_width(limit), now);
+        let (seen, mut state, left_by) = if seat.is_taken() {
             let content = seat.look().ok_or(Why::Again)?;
             let entry = table.registry.get(content.number).ok_or(Why::Unfit)?;
             (Some(content), entry.state(content, now), Some(entry))
@@ -181,8 +182,14 @@ impl<'a> Seated<'a> {
             None => table.registry.enter(limit).ok_or(Why::Unfit)?,
         };
         let verdict = limit.step(&mut state, now, charge.cost).map_err(|_| Why::Unfit)?;
-        let packed =
-            if verdict.allowed() { entry.packing.pack_admitted(&state).ok_or(Why::Unfit)? } else { 0 };
+        if seen.is_some() && entry.packing.is_wide() != (seat.width() == Width::Wide) {
+            return Err(Why::Unfit);
+        }
+        let packed = if verdict.allowed() {
+            entry.packing.pack_admitted(&state).ok_or(Why::Unfit)?
+        } else {
+            Packed::default()
+        };
         let left = Content { hash: seat.hash, number: entry.number, packed };
         Ok(Self { seat, seen, left, verdict, locked: false })
     }

@@ -35,6 +35,7 @@ impl Registry {
     /// left.
     pub(super) fn enter(&self, limit: &Limit) -> Option<&Registered> {
         let packing = Packing::of(limit)?;
+        let limit = &limit.without_bounds();
         let known = self.numbers.read().unwrap_or_else(PoisonError::into_inner).get(limit).copied();
         if let Some(number) = known {
             return self.get(number);

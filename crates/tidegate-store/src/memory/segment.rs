@@ -30,7 +30,14 @@ const STASH_LINES: usize = 1;
 /// The most pages of a segment.
 pub(super) const MAX_PAGES: usize = 12;
 
-pub(super) const SLOTS_PER_LINE: usize = 4;
+/// How wide the slots of a segment are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Width {
+    /// Four in a line.
+    Narrow,
+    /// Two in a line.
+    Wide,
+}
 
 /// An hour in units of 2 to the twentieth of a microsecond, about a second: the time in an entry.
 const HOUR: u64 = Packing::SWEEP_US >> 20;
@@ -50,6 +57,7 @@ pub(super) struct Segment<'a> {
     entry: &'a Line,
     lines: &'a [Line],
     header: Header,
+    width: Width,
 }
 
 /// What came of looking for a place for a new counter.
@@ -62,6 +70,70 @@ pub(super) enum Claimed {
     Changed,
     /// All of its places are taken.
     Full,
+}
+
+impl Width {
+    #[inline]
+    pub(super) const fn other(self) -> Self {
+        match self {
+            Self::Narrow => Self::Wide,
+            Self::Wide => Self::Narrow,
+        }
+    }
+
+    #[inline]
+    pub(super) const fn slots_per_line(self) -> usize {
+        match self {
+            Self::Narrow => 4,
+            Self::Wide => 2,
+        }
+    }
+
+    pub(super) const fn slots_per_page(self) -> usize {
+        LINES_PER_PAGE * self.slots_per_line()
+    }
+
+    #[inline]
+    fn slot(self, line: &Line, index: usize) -> Slot<'_> {
+        let [a, b, c, d, e, f, g, h] = &line.0;
+        match (self, index) {
+            (Self::Narrow, 0) => Slot::new(a, b, None),
+            (Self::Narrow, 1) => Slot::new(c, d, None),
+            (Self::Narrow, 2) => Slot::new(e, f, None),
+            (Self::Narrow, _) => Slot::new(g, h, None),
+            (Self::Wide, 0) => Slot::new(a, b, line.0[2..4].try_into().ok()),
+            (Self::Wide, _) => Slot::new(e, f, line.0[6..8].try_into().ok()),
+        }
+    }
+
+    fn slots(self, line: &Line) -> impl Iterator<Item = Slot<'_>> {
+        (0..self.slots_per_line()).map(move |index| self.slot(line, index))
+    }
+
+    #[inline]
+    fn find_in(self, line: &Line, hash: Hash) -> Option<Slot<'_>> {
+        (0..self.slots_per_line()).map(|index| self.slot(line, index)).find(|slot| slot.is_of(hash))
+    }
+
+    /// All slots of a page.
+    pub(super) fn slots_of_page(self, page: u32, lines: &[Line]) -> impl Iterator<Item = Slot<'_>> {
+        let first = page as usize * LINES_PER_PAGE;
+        lines[first..first + LINES_PER_PAGE].iter().flat_map(move |line| self.slots(line))
+    }
+
+    /// Gives a counter a free place in a line, if there is one.
+    fn put(self, line: &Line, content: Content) -> bool {
+        let free = self.slots(line).find(|slot| slot.claim());
+        if let Some(slot) = free {
+            slot.unlock_with(content);
+        }
+        free.is_some()
+    }
+
+    /// How many places in a line are free.
+    fn free(self, line: &Line) -> usize {
+        self.slots(line).filter(|slot| slot.is_free()).count()
+    }
 }
 
 impl Header {
@@ -94,15 +166,20 @@ impl Header {
 impl<'a> Segment<'a> {
     /// The segment of that entry; waits while somebody changes it.
     #[inline]
-    pub(super) fn look(entry: &'a Line, lines: &'a [Line]) -> Self {
+    pub(super) fn look(entry: &'a Line, lines: &'a [Line], width: Width) -> Self {
         let mut looks = 0;
         loop {
             let header = Header(entry.0[HEADER].load(Ordering::Acquire));
             if !header.is_busy() {
-                return Self { entry, lines, header };
+                return Self { entry, lines, header, width };
             }
             pause(&mut looks);
         }
+    }
+
+    #[inline]
+    pub(super) const fn width(self) -> Width {
+        self.width
     }
 
     #[inline]
@@ -117,7 +194,7 @@ impl<'a> Segment<'a> {
     }
 
     pub(super) const fn slots(self) -> usize {
-        self.header.pages() * LINES_PER_PAGE * SLOTS_PER_LINE
+        self.header.pages() * self.width.slots_per_page()
     }
 
     /// How many counters it holds, those included that have emptied and were not swept yet.
@@ -132,16 +209,17 @@ impl<'a> Segment<'a> {
             return None;
         }
         let (first, stash) = self.line(hash.first());
-        find_in(first, hash).or_else(|| {
+        let width = self.width;
+        width.find_in(first, hash).or_else(|| {
             let (second, other_stash) = self.line(hash.second());
-            find_in(second, hash).or_else(|| find_in(stash, hash)).or_else(|| find_in(other_stash, hash))
+            [second, stash, other_stash].into_iter().find_map(|line| width.find_in(line, hash))
         })
     }
 
     /// Reads the line where a counter most likely stands, so that it is on its way from memory.
     #[inline]
     pub(super) fn touch(self, hash: Hash) -> bool {
-        self.header.pages() > 0 && slot(self.line(hash.first()).0, 0).is_free()
+        self.header.pages() > 0 && self.width.slot(self.line(hash.first()).0, 0).is_free()
     }
 
     /// Finds a free place for a new counter, one that has emptied if need be. Whoever gives places to counters of one line
@@ -150,7 +228,7 @@ impl<'a> Segment<'a> {
         if self.header.pages() == 0 {
             return if self.is_current() { Claimed::Full } else { Claimed::Changed };
         }
-        let gate = slot(self.line(content.hash.first()).0, 0);
+        let gate = self.width.slot(self.line(content.hash.first()).0, 0);
         if !gate.lock(|| !self.is_current()) {
             return Claimed::Changed;
         }
@@ -186,7 +264,7 @@ impl<'a> Segment<'a> {
     /// The counters with a chance to be dropped for a new one: those in its lines.
     pub(super) fn rivals(self, hash: Hash) -> impl Iterator<Item = Slot<'a>> {
         let lines = (self.header.pages() > 0).then(|| self.candidates(hash));
-        lines.into_iter().flatten().flat_map(slots)
+        lines.into_iter().flatten().flat_map(move |line| self.width.slots(line))
     }
 
     /// One more or less.
@@ -265,19 +343,6 @@ impl<'a> Segment<'a> {
         }
     }
 
-    /// Fills pages of which nobody knows yet; `false` if they have no room for all. First all that find room in their first
-    /// line, then in the second, and the rest in the stash: so most of them are found at the first look.
-    pub(super) fn fill(pages: &[u32], lines: &'a [Line], mut contents: Vec<Content>) -> bool {
-        for choice in 0..2 {
-            contents.retain(|content| !put(candidates_on(pages, lines, content.hash)[choice], *content));
-        }
-        contents.into_iter().all(|content| {
-            let [.., stash, other] = candidates_on(pages, lines, content.hash);
-            let [first, second] = if free(stash) >= free(other) { [stash, other] } else { [other, stash] };
-            put(first, content) || put(second, content) || displace(pages, lines, content)
-        })
-    }
-
     /// Puts other pages in the place of those of a segment that was seized, and says which they were.
     pub(super) fn replace(self, pages: &[u32], depth: u32, (counters, now): (usize, Timestamp)) -> Pages {
         let old = self.page_numbers();
@@ -310,16 +375,16 @@ impl<'a> Segment<'a> {
     /// Gives a new counter a free place, unless it is to have the first of its first line: in the first line if that is
     /// half empty, else where there is more room, and in the stash if there is none.
     fn put_beside_gate(self, content: Content, gate_is_free: bool) -> bool {
-        let [first, second, stash, other] = self.candidates(content.hash);
-        let room = free(first) + usize::from(gate_is_free);
-        if room < 2 && free(second) > room && put(second, content) {
+        let (width, [first, second, stash, other]) = (self.width, self.candidates(content.hash));
+        let room = width.free(first) + usize::from(gate_is_free);
+        let is_crowded = room < width.slots_per_line() / 2;
+        if is_crowded && width.free(second) > room && width.put(second, content) {
             return true;
         }
-        if gate_is_free || put(first, content) {
+        if gate_is_free || width.put(first, content) {
             return !gate_is_free;
         }
-        let [less, more] = if free(stash) >= free(other) { [stash, other] } else { [other, stash] };
-        put(second, content) || put(less, content) || put(more, content)
+        [second, stash, other].into_iter().any(|line| width.put(line, content))
     }
 
     /// The line that these bits select, and the one of the stash beside it.
@@ -346,15 +411,9 @@ impl<'a> Segment<'a> {
     }
 
     fn all_slots(self) -> impl Iterator<Item = Slot<'a>> {
-        let lines = self.lines;
-        self.page_numbers().into_iter().flat_map(move |page| slots_of_page(page, lines))
+        let (lines, width) = (self.lines, self.width);
+        self.page_numbers().into_iter().flat_map(move |page| width.slots_of_page(page, lines))
     }
-}
-
-/// All slots of a page.
-pub(super) fn slots_of_page(page: u32, lines: &[Line]) -> impl Iterator<Item = Slot<'_>> {
-    let first = page as usize * LINES_PER_PAGE;
-    lines[first..first + LINES_PER_PAGE].iter().flat_map(slots)
 }
 
 /// Which of so many pages these bits select, which line in it, and which line of its stash.
@@ -373,47 +432,6 @@ fn scaled(bits: u32, number: usize) -> (usize, u32) {
     ((scaled >> 32) as usize, scaled as u32)
 }
 
-fn candidates_on<'a>(pages: &[u32], lines: &'a [Line], hash: Hash) -> [&'a Line; 4] {
-    let line = |bits: u32| {
-        let (page, line, stash) = within(bits, pages.len());
-        let first = pages[page] as usize * LINES_PER_PAGE;
-        (&lines[first + line], &lines[first + stash])
-    };
-    let ((first, stash), (second, other_stash)) = (line(hash.first()), line(hash.second()));
-    [first, second, stash, other_stash]
-}
-
-/// Gives a counter a free place in a line, if there is one.
-fn put(line: &Line, content: Content) -> bool {
-    let free = slots(line).find(|slot| slot.claim());
-    if let Some(slot) = free {
-        slot.unlock_with(content);
-    }
-    free.is_some()
-}
-
-/// Gives a counter the place of one that finds another in its other line.
-fn displace(pages: &[u32], lines: &[Line], content: Content) -> bool {
-    let [first, second, ..] = candidates_on(pages, lines, content.hash);
-    slots(first).chain(slots(second)).filter(|slot| slot.try_lock()).any(|slot| {
-        let moved = slot.held().is_some_and(|held| {
-            let [one, other, ..] = candidates_on(pages, lines, held.hash);
-            put(one, held) || put(other, held)
-        });
-        if moved {
-            slot.unlock_with(content);
-        } else {
-            slot.unlock();
-        }
-        moved
-    })
-}
-
-/// How many places in a line are free.
-fn free(line: &Line) -> usize {
-    slots(line).filter(|slot| slot.is_free()).count()
-}
-
 /// Takes the lock bit of a slot whose counter has emptied.
 fn take_emptied(slot: Slot<'_>, judge: impl Fn(Content) -> bool) -> bool {
     if !slot.try_lock() {
@@ -426,29 +444,67 @@ fn take_emptied(slot: Slot<'_>, judge: impl Fn(Content) -> bool) -> bool {
     emptied
 }
 
-#[inline]
-fn find_in(line: &Line, hash: Hash) -> Option<Slot<'_>> {
-    (0..SLOTS_PER_LINE).map(|index| slot(line, index)).find(|slot| slot.is_of(hash))
+/// Pages of which nobody knows yet, to be filled.
+pub(super) struct Blank<'a> {
+    pub(super) pages: &'a [u32],
+    pub(super) lines: &'a [Line],
+    pub(super) width: Width,
 }
 
-#[inline]
-fn slot(line: &Line, index: usize) -> Slot<'_> {
-    Slot::new(&line.0[2 * index], &line.0[2 * index + 1])
-}
+impl<'a> Blank<'a> {
+    /// Puts all of these into it; `false` if it has no room for them. First all that find room in their first line, then in
+    /// the second, and the rest in the stash: so most of them are found at the first look.
+    pub(super) fn fill(&self, mut contents: Vec<Content>) -> bool {
+        for choice in 0..2 {
+            contents.retain(|content| !self.width.put(self.candidates(content.hash)[choice], *content));
+        }
+        contents.into_iter().all(|content| {
+            let [.., stash, other] = self.candidates(content.hash);
+            let has_more = self.width.free(stash) >= self.width.free(other);
+            let [first, second] = if has_more { [stash, other] } else { [other, stash] };
+            self.width.put(first, content) || self.width.put(second, content) || self.displace(content)
+        })
+    }
 
-fn slots(line: &Line) -> impl Iterator<Item = Slot<'_>> {
-    (0..SLOTS_PER_LINE).map(move |index| slot(line, index))
+    /// Gives a counter the place of one that finds another in its other line.
+    fn displace(&self, content: Content) -> bool {
+        let [first, second, ..] = self.candidates(content.hash);
+        let mut rivals = [first, second].into_iter().flat_map(|line| self.width.slots(line));
+        rivals.by_ref().filter(|slot| slot.try_lock()).any(|slot| {
+            let moved = slot.held().is_some_and(|held| {
+                let [one, other, ..] = self.candidates(held.hash);
+                self.width.put(one, held) || self.width.put(other, held)
+            });
+            if moved {
+                slot.unlock_with(content);
+            } else {
+                slot.unlock();
+            }
+            moved
+        })
+    }
+
+    fn candidates(&self, hash: Hash) -> [&'a Line; 4] {
+        let line = |bits: u32| {
+            let (page, line, stash) = within(bits, self.pages.len());
+            let first = self.pages[page] as usize * LINES_PER_PAGE;
+            (&self.lines[first + line], &self.lines[first + stash])
+        };
+        let ((first, stash), (second, other_stash)) = (line(hash.first()), line(hash.second()));
+        [first, second, stash, other_stash]
+    }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use tidegate_core::Packed;
+
     use super::*;
 
     fn counters(seed: u64, count: usize) -> Vec<Content> {
         let hasher = siphasher::sip::SipHasher13::new_with_keys(seed, 4);
-        let content =
-            |index: usize| Content { hash: Hash::new(hasher.hash(&index.to_le_bytes())), number: 1, packed: 1 };
-        (0..count).map(content).collect()
+        let hash = |index: usize| Hash::new(hasher.hash(&index.to_le_bytes()));
+        (0..count).map(|index| Content { hash: hash(index), number: 1, packed: Packed::default() }).collect()
     }
 
     #[test]
@@ -457,10 +513,11 @@ mod tests {
             for seed in 0..20 {
                 let lines: Vec<Line> = (0..pages * LINES_PER_PAGE).map(|_| Line::default()).collect();
                 let numbers: Vec<u32> = (0..u32::try_from(pages).unwrap()).rev().collect();
-                let contents = counters(seed, pages * LINES_PER_PAGE * SLOTS_PER_LINE * 7 / 10);
-                assert!(Segment::fill(&numbers, &lines, contents.clone()), "{pages} pages, seed {seed}");
+                let blank = Blank { pages: &numbers, lines: &lines, width: Width::Narrow };
+                let contents = counters(seed, pages * Width::Narrow.slots_per_page() * 7 / 10);
+                assert!(blank.fill(contents.clone()), "{pages} pages, seed {seed}");
                 let stands_in = |content: &Content, choice: usize| {
-                    find_in(candidates_on(&numbers, &lines, content.hash)[choice], content.hash).is_some()
+                    blank.width.find_in(blank.candidates(content.hash)[choice], content.hash).is_some()
                 };
                 let first = contents.iter().filter(|content| stands_in(content, 0)).count();
                 assert!(first * 100 > contents.len() * 80, "{first} of {}", contents.len());

@@ -1,4 +1,4 @@
-//! A counter in 16 bytes: a name and a word.
+//! A counter in 16 bytes: a name and a word. A wide one has 32, and two more words.
 //!
 //! The name is 60 bits of a keyed hash of the counter's key, the upper bits of the number of its limit, and a lock bit. The
 //! word is the lower bits of that number and the packed state. A name of 0 is a free place.
@@ -8,7 +8,7 @@
 //! name, the word and the name again, acquiring: if the names are alike and not locked, the word was that name's at some
 //! instant in between. That holds on machines that reorder (aarch64) as well; on x86 these are plain loads and stores.
 
-use tidegate_core::PACKED_BITS;
+use tidegate_core::{PACKED_BITS, Packed};
 
 use super::sync::{AtomicU64, Ordering, fence, pause};
 
@@ -57,7 +57,7 @@ pub(super) struct Content {
     pub(super) hash: Hash,
     /// The number of the limit that left the state.
     pub(super) number: u16,
-    pub(super) packed: u64,
+    pub(super) packed: Packed,
 }
 
 /// A place for a counter.
@@ -65,6 +65,8 @@ pub(super) struct Content {
 pub(super) struct Slot<'a> {
     name: &'a AtomicU64,
     word: &'a AtomicU64,
+    /// What a wide one has in addition.
+    more: Option<&'a [AtomicU64; 2]>,
 }
 
 impl Content {
@@ -73,21 +75,27 @@ impl Content {
     }
 
     const fn word(self) -> u64 {
-        (self.number as u64) << PACKED_BITS | self.packed
+        (self.number as u64) << PACKED_BITS | self.packed.word
     }
 
-    fn new(name: u64, word: u64) -> Option<Self> {
+    #[inline]
+    fn new(name: u64, word: u64, more: [u64; 2]) -> Option<Self> {
         let hash = Hash(name & HASH_MASK);
         let high = (name & !LOCK) >> HASH_BITS << LOW_BITS;
         let number = u16::try_from(high | word >> PACKED_BITS).unwrap_or(0);
-        (hash.0 != 0).then_some(Self { hash, number, packed: word & ((1 << PACKED_BITS) - 1) })
+        let packed = Packed { word: word & ((1 << PACKED_BITS) - 1), more };
+        (hash.0 != 0).then_some(Self { hash, number, packed })
     }
 }
 
 impl<'a> Slot<'a> {
     #[inline]
-    pub(super) const fn new(name: &'a AtomicU64, word: &'a AtomicU64) -> Self {
-        Self { name, word }
+    pub(super) const fn new(
+        name: &'a AtomicU64,
+        word: &'a AtomicU64,
+        more: Option<&'a [AtomicU64; 2]>,
+    ) -> Self {
+        Self { name, word, more }
     }
 
     /// The order in which lock bits are taken: that of the slots in memory.
@@ -112,10 +120,10 @@ impl<'a> Slot<'a> {
         let mut looks = 0;
         loop {
             let name = self.name.load(Ordering::Acquire);
-            let word = self.word.load(Ordering::Acquire);
+            let (word, more) = (self.word.load(Ordering::Acquire), self.more(Ordering::Acquire));
             fence(Ordering::Acquire);
             if name & LOCK == 0 && self.name.load(Ordering::Relaxed) == name {
-                return Content::new(name, word);
+                return Content::new(name, word, more);
             }
             if given_up() {
                 return None;
@@ -129,7 +137,9 @@ impl<'a> Slot<'a> {
     pub(super) fn lock_as(self, seen: Content) -> bool {
         let name = seen.name();
         let locked = self.name.compare_exchange(name, name | LOCK, Ordering::Acquire, Ordering::Relaxed);
-        let is_same = locked.is_ok() && self.word.load(Ordering::Relaxed) == seen.word();
+        let is_same = locked.is_ok()
+            && self.word.load(Ordering::Relaxed) == seen.word()
+            && self.more(Ordering::Relaxed) == seen.packed.more;
         if locked.is_ok() && !is_same {
             self.unlock();
         }
@@ -176,7 +186,8 @@ impl<'a> Slot<'a> {
 
     /// What it holds; for the holder of the lock bit.
     pub(super) fn held(self) -> Option<Content> {
-        Content::new(self.name.load(Ordering::Relaxed), self.word.load(Ordering::Relaxed))
+        let (name, word) = (self.name.load(Ordering::Relaxed), self.word.load(Ordering::Relaxed));
+        Content::new(name, word, self.more(Ordering::Relaxed))
     }
 
     /// Gives the lock bit back with that content in place of what was there.
@@ -184,6 +195,10 @@ impl<'a> Slot<'a> {
     pub(super) fn unlock_with(self, content: Content) {
         // Releasing too: a reader that sees this word must not take the name from before the lock bit was set for it.
         self.word.store(content.word(), Ordering::Release);
+        if let Some(more) = self.more {
+            more[0].store(content.packed.more[0], Ordering::Release);
+            more[1].store(content.packed.more[1], Ordering::Release);
+        }
         self.name.store(content.name(), Ordering::Release);
     }
 
@@ -196,6 +211,11 @@ impl<'a> Slot<'a> {
     pub(super) fn unlock(self) {
         let name = self.name.load(Ordering::Relaxed);
         self.name.store(name & !LOCK, Ordering::Release);
+    }
+
+    #[inline]
+    fn more(self, ordering: Ordering) -> [u64; 2] {
+        self.more.map_or([0; 2], |[first, second]| [first.load(ordering), second.load(ordering)])
     }
 
     /// Takes a free place and the lock bit with it.
@@ -211,14 +231,18 @@ mod tests {
     #[test]
     fn content_is_read_as_it_was_written() {
         for number in [1, 4_095, 4_096, MAX_NUMBER] {
-            for packed in [0, 1, (1 << PACKED_BITS) - 1] {
-                let content = Content { hash: Hash::new(u64::MAX), number, packed };
-                let words = <[AtomicU64; 2]>::default();
-                let slot = Slot::new(&words[0], &words[1]);
-                assert!(slot.is_free() && slot.claim() && !slot.is_free() && !slot.try_lock());
-                slot.unlock_with(content);
-                assert_eq!(slot.look(|| false), Some(content));
-                assert!(slot.is_of(content.hash));
+            for word in [0, 1, (1 << PACKED_BITS) - 1] {
+                let (words, more) = (<[AtomicU64; 2]>::default(), <[AtomicU64; 2]>::default());
+                for (is_wide, values) in [(false, [0; 2]), (true, [u64::MAX, 7])] {
+                    let packed = Packed { word, more: values };
+                    let content = Content { hash: Hash::new(u64::MAX), number, packed };
+                    let slot = Slot::new(&words[0], &words[1], is_wide.then_some(&more));
+                    assert!(slot.is_free() && slot.claim() && !slot.is_free() && !slot.try_lock());
+                    slot.unlock_with(content);
+                    assert_eq!(slot.look(|| false), Some(content));
+                    assert!(slot.is_of(content.hash) && slot.lock_as(content));
+                    slot.unlock_free();
+                }
             }
         }
     }
@@ -226,7 +250,7 @@ mod tests {
     #[test]
     fn a_free_place_has_no_content() {
         let words = <[AtomicU64; 2]>::default();
-        let slot = Slot::new(&words[0], &words[1]);
+        let slot = Slot::new(&words[0], &words[1], None);
         assert_eq!(slot.look(|| false), None);
         assert!(slot.try_lock());
         assert_eq!((slot.held(), slot.look(|| true)), (None, None));

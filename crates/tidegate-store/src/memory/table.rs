@@ -7,20 +7,20 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Mutex;
 
 use siphasher::sip::SipHasher13;
-use tidegate_core::{KeyRef, Limit, State, Timestamp};
+use tidegate_core::{KeyRef, Limit, Packed, Packing, State, Timestamp};
 
 use super::arena::{Arena, Line};
 use super::pool::{PAGE_BYTES, Pages, Pool};
 use super::registry::{Registered, Registry};
-use super::segment::{Claimed, LINES_PER_PAGE, MAX_PAGES, SLOTS_PER_LINE, Segment, slots_of_page};
+use super::segment::{Blank, Claimed, MAX_PAGES, Segment, Width};
 use super::slot::{Content, Hash, Slot};
 use super::sync::{AtomicU64, AtomicUsize, Ordering, pause};
 
 /// Pages of a segment, on average.
 const PAGES_PER_SEGMENT: usize = 6;
-/// A segment that shrinks or is split has room for so many counters in each of its pages, and one that grows at most so many.
-const PER_NEW_PAGE: usize = LINES_PER_PAGE * SLOTS_PER_LINE * 5 / 8;
-const PER_GROWN_PAGE: usize = LINES_PER_PAGE * SLOTS_PER_LINE * 3 / 4;
+/// A segment that shrinks or is split is filled to this share of its places, and one that grows at most to that.
+const NEW_PERCENT: usize = 62;
+const GROWN_PERCENT: usize = 75;
 /// Below this share of its places a segment that finds no room for a counter drops another rather than to grow.
 const GROW_AT_PERCENT: usize = 25;
 /// Below this share a segment that was swept shrinks.
@@ -33,13 +33,22 @@ pub(super) struct Table {
     hasher: SipHasher13,
     pub(super) registry: Registry,
     pool: Pool,
+    narrow: Directory,
+    wide: Directory,
+    evicted: AtomicU64,
+}
+
+/// The segments of one width.
+struct Directory {
     /// An entry for each segment, and more for those to come.
-    directory: Arena,
+    entries: Arena,
     segments: AtomicUsize,
     splitting: Mutex<()>,
-    evicted: AtomicU64,
+    /// How many pages its segments have.
+    pages: AtomicUsize,
     /// The segment that is looked after next.
     next: AtomicUsize,
+    width: Width,
 }
 
 /// Where a counter stands, or would stand, when somebody looked.
@@ -60,11 +69,9 @@ impl Table {
             hasher,
             registry: Registry::default(),
             pool: Pool::new(pages),
-            directory: Arena::new((pages / PAGES_PER_SEGMENT * 2).max(4)),
-            segments: AtomicUsize::new(1),
-            splitting: Mutex::default(),
+            narrow: Directory::new(pages, Width::Narrow),
+            wide: Directory::new(pages, Width::Wide),
             evicted: AtomicU64::new(0),
-            next: AtomicUsize::new(0),
         }
     }
 
@@ -76,28 +83,28 @@ impl Table {
 
     #[cfg(all(test, loom))]
     pub(super) fn replace_segment(&self, now: Timestamp) {
-        self.resize(self.segment_at(0), 1, now);
+        self.resize(self.narrow.segment_at(0, &self.pool.lines), 1, now);
     }
 
     #[cfg(all(test, loom))]
     pub(super) fn split_segment(&self, now: Timestamp) {
-        self.split(now);
+        self.split(&self.narrow, now);
     }
 
     #[cfg(all(test, loom))]
     pub(super) fn drop_a_rival_of(&self, key: u8, now: Timestamp) {
         let key = tidegate_core::Key { home: &[&[key]], own: &[] }.encode().expect("a short key");
-        let seat = self.seat(self.hash(key.as_ref()), now);
+        let seat = self.seat(self.hash(key.as_ref()), Width::Narrow, now);
         self.evict_for(&seat, (now, &[]));
     }
 
     /// How many counters there are, those included that have emptied and were not swept yet.
     pub(super) fn len(&self) -> usize {
-        (0..self.segments.load(Ordering::Acquire)).map(|index| self.segment_at(index).occupied()).sum()
+        [&self.narrow, &self.wide].into_iter().flat_map(|directory| directory.all(&self.pool.lines)).map(Segment::occupied).sum()
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.pool.bytes() + self.segments.load(Ordering::Relaxed) * size_of::<Line>()
+        self.pool.bytes() + (self.narrow.len() + self.wide.len()) * size_of::<Line>()
     }
 
     /// How many counters were dropped while they counted.
@@ -110,17 +117,31 @@ impl Table {
         Hash::new(self.hasher.hash(key.bytes()))
     }
 
-    /// The segment of a counter, swept if it is time, with its line on the way from memory.
+    /// The segment of that width where a counter would be, swept if it is time, with its line on the way from memory.
     #[inline]
-    pub(super) fn seat(&self, hash: Hash, now: Timestamp) -> Seat<'_> {
-        let mut segment = self.segment(hash);
+    pub(super) fn seat(&self, hash: Hash, width: Width, now: Timestamp) -> Seat<'_> {
+        let directory = self.directory(width);
+        let mut segment = directory.segment(hash, &self.pool.lines);
         while segment.is_due(now) {
             self.tend(segment, now);
-            self.tend_next(now);
-            segment = self.segment(hash);
+            self.tend_next(directory, now);
+            segment = directory.segment(hash, &self.pool.lines);
         }
         segment.touch(hash);
         Seat { hash, segment, slot: None }
+    }
+
+    /// Where a counter stands, looked for at that width first; if nowhere, its seat there.
+    #[inline]
+    pub(super) fn find(&self, hash: Hash, width: Width, now: Timestamp) -> Seat<'_> {
+        let mut seat = self.seat(hash, width, now);
+        if !seat.find() && !self.directory(width.other()).is_empty() {
+            let mut other = self.seat(hash, width.other(), now);
+            if other.find() {
+                return other;
+            }
+        }
+        seat
     }
 
     /// Gives a counter a place, if need be that of another, but of none that is pinned: a plan never makes room for itself.
@@ -131,7 +152,11 @@ impl Table {
         entry: &Registered,
         (now, pinned): (Timestamp, &[Hash]),
     ) -> bool {
-        let content = Content { hash: seat.hash, number: entry.number, packed: 0 };
+        let content = Content { hash: seat.hash, number: entry.number, packed: Packed::default() };
+        let width = if entry.packing.is_wide() { Width::Wide } else { Width::Narrow };
+        if seat.width() != width {
+            *seat = self.seat(seat.hash, width, now);
+        }
         let has_emptied =
             |held: Content| !pinned.contains(&held.hash) && self.registry.is_empty(held, now, 0);
         let mut looks = 0;
@@ -143,8 +168,14 @@ impl Table {
                 Claimed::Full if self.evict_for(seat, (now, pinned)) => {}
                 Claimed::Full => return false,
             }
-            *seat = self.seat(seat.hash, now);
+            *seat = self.seat(seat.hash, width, now);
         }
+    }
+
+    /// The width at which a limit's counters most likely stand.
+    #[inline]
+    pub(super) fn likely_width(limit: &Limit) -> Width {
+        if Packing::is_likely_wide(limit) { Width::Wide } else { Width::Narrow }
     }
 
     pub(super) fn state(&self, content: Content, now: Timestamp) -> State {
@@ -152,29 +183,17 @@ impl Table {
     }
 
     #[inline]
-    fn segment(&self, hash: Hash) -> Segment<'_> {
-        loop {
-            let segments = self.segments.load(Ordering::Acquire);
-            let level = segments.ilog2();
-            let both = low(hash.bits(), level + 1);
-            let index = if both < segments { both } else { low(hash.bits(), level) };
-            let segment = self.segment_at(index);
-            // It may have been split since the number of segments was read.
-            if low(hash.bits(), segment.header().depth()) == index {
-                return segment;
-            }
+    fn directory(&self, width: Width) -> &Directory {
+        match width {
+            Width::Narrow => &self.narrow,
+            Width::Wide => &self.wide,
         }
     }
 
-    #[inline]
-    fn segment_at(&self, index: usize) -> Segment<'_> {
-        Segment::look(&self.directory[index], &self.pool.lines)
-    }
-
     /// Looks after one more segment, so that those that nobody asks for have their turn.
-    fn tend_next(&self, now: Timestamp) {
-        let next = self.next.fetch_add(1, Ordering::Relaxed) % self.segments.load(Ordering::Acquire);
-        let segment = self.segment_at(next);
+    fn tend_next(&self, directory: &Directory, now: Timestamp) {
+        let next = directory.next.fetch_add(1, Ordering::Relaxed) % directory.len();
+        let segment = directory.segment_at(next, &self.pool.lines);
         if segment.is_due(now) {
             self.tend(segment, now);
         }
@@ -187,7 +206,7 @@ impl Table {
         } else {
             segment.sweep(&self.registry, now);
             if segment.occupied() * 100 < segment.slots() * SHRINK_AT_PERCENT {
-                self.resize(segment, segment.occupied().div_ceil(PER_NEW_PAGE), now);
+                self.resize(segment, pages_for(segment.occupied(), segment.width()), now);
             }
         }
     }
@@ -199,65 +218,71 @@ impl Table {
         let occupied = segment.occupied();
         let grown = occupied * 100 >= segment.slots() * GROW_AT_PERCENT
             && (pages + 1..=(pages + 3).min(MAX_PAGES))
-                .filter(|pages| occupied <= pages * PER_GROWN_PAGE)
+                .filter(|pages| occupied * 100 <= pages * segment.width().slots_per_page() * GROWN_PERCENT)
                 .any(|pages| self.resize(segment, pages, now));
-        if self.pool.used() > self.segments.load(Ordering::Relaxed) * PAGES_PER_SEGMENT {
-            self.split(now);
+        let directory = self.directory(segment.width());
+        if directory.pages.load(Ordering::Relaxed) > directory.len() * PAGES_PER_SEGMENT {
+            self.split(directory, now);
         }
         grown || !segment.is_current()
     }
 
     /// Puts what a segment holds onto so many other pages. `false` if there are none, or not enough.
     fn resize(&self, segment: Segment<'_>, pages: usize, now: Timestamp) -> bool {
-        let Some(pages) = self.pool.take(pages) else { return false };
+        let Some(pages) = self.pool.take(pages, segment.width()) else { return false };
         let Some(contents) = self.close(segment, now) else {
-            self.give_back(&pages);
+            self.give_back(&pages, segment.width());
             return true;
         };
         let counters = contents.len();
-        if !Segment::fill(&pages, &self.pool.lines, contents) {
+        if !self.blank(&pages, segment.width()).fill(contents) {
             segment.let_go();
-            self.give_back(&pages);
+            self.give_back(&pages, segment.width());
             return false;
         }
         let old = segment.replace(&pages, segment.header().depth(), (counters, now));
-        self.pool.give(&old);
+        self.pool.give(&old, segment.width());
+        self.directory(segment.width()).count_pages(pages.len(), old.len());
         true
     }
 
     /// Makes two of the segment whose turn it is, if nobody else does.
-    fn split(&self, now: Timestamp) -> bool {
-        let Ok(_turn) = self.splitting.try_lock() else { return false };
-        let segments = self.segments.load(Ordering::Acquire);
+    fn split(&self, directory: &Directory, now: Timestamp) -> bool {
+        let Ok(_turn) = directory.splitting.try_lock() else { return false };
+        let (segments, width) = (directory.len(), directory.width);
         let level = segments.ilog2();
-        let Some(other) = self.directory.get(segments) else { return false };
-        let old = self.segment_at(segments - (1 << level));
-        let pages = (old.occupied().div_ceil(2) + PER_NEW_PAGE / 8).div_ceil(PER_NEW_PAGE);
-        let Some(mut both) = self.pool.take(2 * pages) else { return false };
-        let upper: Pages = both.drain(pages..).collect();
-        let other = Segment::look(other, &self.pool.lines);
-        let Some(contents) = self.close(old, now) else {
-            self.give_back(&both);
-            self.give_back(&upper);
+        if segments == directory.entries.len() {
             return false;
+        }
+        let old = directory.segment_at(segments - (1 << level), &self.pool.lines);
+        let other = directory.segment_at(segments, &self.pool.lines);
+        let pages = pages_for(old.occupied().div_ceil(2) + width.slots_per_page() / 16, width);
+        let Some(mut lower) = self.pool.take(2 * pages, width) else { return false };
+        let upper: Pages = lower.drain(pages..).collect();
+        let give_back = || {
+            self.give_back(&lower, width);
+            self.give_back(&upper, width);
+            false
         };
+        let Some(contents) = self.close(old, now) else { return give_back() };
         let (uppers, lowers): (Vec<_>, Vec<_>) =
             contents.into_iter().partition(|content| content.hash.bits() >> level & 1 == 1);
         let counters = (lowers.len(), uppers.len());
-        let filled = Segment::fill(&both, &self.pool.lines, lowers)
-            && Segment::fill(&upper, &self.pool.lines, uppers);
-        if !filled {
+        if !self.blank(&lower, width).fill(lowers) || !self.blank(&upper, width).fill(uppers) {
             old.let_go();
-            self.give_back(&both);
-            self.give_back(&upper);
-            return false;
+            return give_back();
         }
         other.replace(&upper, level + 1, (counters.1, now));
         // First the number, then the header of the old one: who sees that it was split sees where the rest is.
-        self.segments.store(segments + 1, Ordering::Release);
-        let freed = old.replace(&both, level + 1, (counters.0, now));
-        self.pool.give(&freed);
+        directory.segments.store(segments + 1, Ordering::Release);
+        let freed = old.replace(&lower, level + 1, (counters.0, now));
+        self.pool.give(&freed, width);
+        directory.count_pages(2 * pages, freed.len());
         true
+    }
+
+    fn blank<'a>(&'a self, pages: &'a [u32], width: Width) -> Blank<'a> {
+        Blank { pages, lines: &self.pool.lines, width }
     }
 
     /// Seizes a segment, with all its lock bits, and says what it holds that has not emptied.
@@ -275,11 +300,11 @@ impl Table {
     }
 
     /// Gives pages back of which some may hold something that is not needed.
-    fn give_back(&self, pages: &[u32]) {
-        for slot in pages.iter().flat_map(|page| slots_of_page(*page, &self.pool.lines)) {
+    fn give_back(&self, pages: &[u32], width: Width) {
+        for slot in pages.iter().flat_map(|page| width.slots_of_page(*page, &self.pool.lines)) {
             slot.lock(|| false);
         }
-        self.pool.give(pages);
+        self.pool.give(pages, width);
     }
 
     /// Drops the rival that matters least: the one that has used the least share of its limit, then the first to empty.
@@ -312,6 +337,64 @@ impl Table {
     }
 }
 
+impl Directory {
+    fn new(pages: usize, width: Width) -> Self {
+        Self {
+            entries: Arena::new((pages / PAGES_PER_SEGMENT * 2).max(4)),
+            segments: AtomicUsize::new(1),
+            splitting: Mutex::default(),
+            pages: AtomicUsize::new(0),
+            next: AtomicUsize::new(0),
+            width,
+        }
+    }
+
+    /// How many segments there are.
+    #[inline]
+    fn len(&self) -> usize {
+        self.segments.load(Ordering::Acquire)
+    }
+
+    /// Whether there is nothing in it.
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.pages.load(Ordering::Acquire) == 0
+    }
+
+    fn count_pages(&self, taken: usize, given: usize) {
+        self.pages.fetch_add(taken.wrapping_sub(given), Ordering::AcqRel);
+    }
+
+    #[inline]
+    fn segment<'a>(&'a self, hash: Hash, lines: &'a [Line]) -> Segment<'a> {
+        loop {
+            let segments = self.len();
+            let level = segments.ilog2();
+            let both = low(hash.bits(), level + 1);
+            let index = if both < segments { both } else { low(hash.bits(), level) };
+            let segment = self.segment_at(index, lines);
+            // It may have been split since the number of segments was read.
+            if low(hash.bits(), segment.header().depth()) == index {
+                return segment;
+            }
+        }
+    }
+
+    #[inline]
+    fn segment_at<'a>(&'a self, index: usize, lines: &'a [Line]) -> Segment<'a> {
+        Segment::look(&self.entries[index], lines, self.width)
+    }
+
+    fn all<'a>(&'a self, lines: &'a [Line]) -> impl Iterator<Item = Segment<'a>> {
+        (0..self.len()).map(|index| self.segment_at(index, lines))
+    }
+}
+
+/// How many pages a segment is to have for so many counters.
+fn pages_for(counters: usize, width: Width) -> usize {
+    (counters * 100).div_ceil(width.slots_per_page() * NEW_PERCENT)
+}
+
 /// The lower bits of a hash as a number.
 #[inline]
 fn low(hash: u64, bits: u32) -> usize {
@@ -341,6 +424,18 @@ impl<'a> Seat<'a> {
 
     pub(super) fn slot(&self) -> Option<Slot<'a>> {
         self.slot
+    }
+
+    /// Whether the counter was found.
+    #[inline]
+    pub(super) fn is_taken(&self) -> bool {
+        self.slot.is_some()
+    }
+
+    /// How wide its slot is.
+    #[inline]
+    pub(super) const fn width(&self) -> Width {
+        self.segment.width()
     }
 
     /// The order in which lock bits are taken.
