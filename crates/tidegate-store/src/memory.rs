@@ -12,13 +12,16 @@ mod slot;
 mod registry;
 mod segment;
 mod pool;
+mod eviction;
 mod table;
 mod held;
 mod mixed;
 mod quick;
+mod overflow;
 #[cfg(all(test, loom))]
 mod model;
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tidegate_core::{KeyRef, Plan, Timestamp};
@@ -71,7 +74,7 @@ impl Memory {
         Usage {
             counters: rest.counters + self.table.len(),
             bytes: rest.bytes + self.table.bytes(),
-            evicted: rest.evicted + self.table.evicted(),
+            evicted: rest.evicted + self.table.registry.evicted().values().sum::<u64>(),
             ..rest
         }
     }
@@ -79,10 +82,17 @@ impl Memory {
     /// [`crate::Store::decide`] without a future.
     pub fn decide_now(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
         ways::give_back_what_ended(self, now);
-        match quick::decide(&self.table, plan, now, |key| self.is_in_the_rest(key)) {
-            Some(answer) => Ok(answer),
-            None => ways::decide(self, plan, now),
+        if let Some(answer) = quick::decide(&self.table, plan, now, |key| self.is_in_the_rest(key)) {
+            return Ok(answer);
         }
+        let seated = self.seated(plan, now);
+        ways::decide(self, seated.as_ref().unwrap_or(plan), now)
+    }
+
+    /// How many counters of each [share](tidegate_core::Limit::in_share) were dropped while they counted, since the store
+    /// was made. Those beside the table are not told apart; they are in [`Usage::evicted`] only.
+    pub fn evictions(&self) -> HashMap<u32, u64> {
+        self.table.registry.evicted()
     }
 }
 
@@ -107,6 +117,10 @@ impl Desk for Memory {
             }
             sync::pause(&mut looks);
         }
+    }
+
+    fn seated(&self, plan: &Plan, now: Timestamp) -> Option<Plan> {
+        Self::seated(self, plan, now)
     }
 
     fn pending(&self) -> &Pending {

@@ -8,10 +8,11 @@
 use smallvec::SmallVec;
 use tidegate_core::{Charge, KeyRef, Packed, Pay, Plan, State, Timestamp, Verdict};
 
+use super::eviction::Need;
 use super::segment::Width;
 use super::slot::Content;
 use super::sync::pause;
-use super::table::{Seat, Table};
+use super::table::{Claim, Seat, Table};
 use crate::contract::{Answer, Verdicts};
 
 /// Plans with more charges go the other way.
@@ -152,11 +153,9 @@ fn admit<'a>(table: &'a Table, plan: &Plan, all: &mut [Seated<'a>], now: Timesta
 fn make_places<'a>(table: &'a Table, all: &mut [Seated<'a>], now: Timestamp) -> Why {
     let hashes: SmallVec<[_; 4]> = all.iter().map(|one| one.seat.hash).collect();
     for one in all.iter_mut().filter(|one| one.seen.is_none()) {
-        let has_place = table
-            .registry
-            .get(one.left.number)
-            .is_some_and(|entry| table.claim(&mut one.seat, entry, (now, &hashes)));
-        if !has_place {
+        let Some(entry) = table.registry.get(one.left.number) else { return Why::Unfit };
+        let need = Need { share: entry.limit.share(), now, pinned: &hashes };
+        if table.claim(&mut one.seat, entry, need) != Claim::Made {
             return Why::Unfit;
         }
     }
