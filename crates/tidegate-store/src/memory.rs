@@ -8,6 +8,7 @@
 
 mod sync;
 mod arena;
+mod sip;
 mod slot;
 mod registry;
 mod segment;
@@ -24,7 +25,7 @@ mod model;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tidegate_core::{KeyRef, Plan, Timestamp};
+use tidegate_core::{KeyRef, Limit, Plan, Timestamp, Verdict};
 
 use crate::contract::{Answer, StoreError};
 use crate::reference::{Reference, Usage};
@@ -87,6 +88,20 @@ impl Memory {
         }
         let seated = self.seated(plan, now);
         ways::decide(self, seated.as_ref().unwrap_or(plan), now)
+    }
+
+    /// Decides a plan of one charge that pays if it is admitted, if its counter is in the table or can be; `None` if it has to
+    /// be asked as a plan.
+    #[inline]
+    pub fn decide_one_now(
+        &self,
+        key: KeyRef<'_>,
+        limit: &Limit,
+        cost: u64,
+        now: Timestamp,
+    ) -> Option<Verdict> {
+        ways::give_back_what_ended(self, now);
+        quick::decide_one(&self.table, (key, limit, cost), now, |key| self.is_in_the_rest(key))
     }
 
     /// How many counters of each [share](tidegate_core::Limit::in_share) were dropped while they counted, since the store

@@ -233,6 +233,7 @@ fn reservations_at<D: Desk>(desk: &D, now: Timestamp) -> MutexGuard<'_, Reservat
 }
 
 /// Before any decision: a check at an instant sees everything that was due back by then.
+#[inline]
 pub(crate) fn give_back_what_ended(desk: &impl Desk, now: Timestamp) {
     if desk.pending().are_due(now) {
         drop(reservations_at(desk, now));

@@ -4,9 +4,9 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tidegate_core::{Plan, Ticket, Timestamp};
+use tidegate_core::{Plan, Ticket, Timestamp, Verdict};
 use tidegate_store::reference::{DEFAULT_CAP_BYTES, Usage};
-use tidegate_store::{Hold, Memory};
+use tidegate_store::{Answer, Hold, Memory};
 
 use crate::Error;
 use crate::clock::{Clock, SystemClock};
@@ -78,7 +78,40 @@ impl<C: Clock> Limiter<C> {
         rule: &'a Rule,
         key: &(impl AsRef<[u8]> + ?Sized),
     ) -> Result<Decision<'a>, Error> {
-        self.check_all(&[rule.on(key)])
+        let ask = rule.on(key);
+        let now = self.inner.clock.now();
+        match ask.decide(&self.inner.store, now) {
+            Some(verdict) => {
+                let answer = Answer::to_one(Ticket::default(), verdict);
+                Ok(Decision::new(std::iter::once(rule).collect(), answer, now))
+            }
+            None => self.check_all(&[ask]),
+        }
+    }
+
+    /// The same as [`check`](Limiter::check), with the bare verdict: what a hot path needs and no more.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use tidegate::{Limit, Limiter, Rate, Rule};
+    /// let limiter = Limiter::new();
+    /// let per_user = Rule::new("per-user", Limit::gcra(Rate::new(10, Duration::from_secs(1))?, 3)?)?;
+    /// let verdict = limiter.verdict(&per_user, "alice")?;
+    /// assert_eq!((verdict.allowed(), verdict.remaining), (true, 2));
+    /// # Ok::<(), tidegate::Error>(())
+    /// ```
+    #[inline]
+    pub fn verdict(&self, rule: &Rule, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<Verdict, Error> {
+        let ask = rule.on(key);
+        match ask.decide(&self.inner.store, self.inner.clock.now()) {
+            Some(verdict) => Ok(verdict),
+            None => self.verdict_of_plan(ask),
+        }
+    }
+
+    #[inline(never)]
+    fn verdict_of_plan(&self, ask: Ask<'_, '_>) -> Result<Verdict, Error> {
+        Ok(self.check_all(&[ask])?.only_verdict())
     }
 
     /// May a request pass that meets all of these at once? It is charged to all of them or to none.

@@ -69,6 +69,10 @@ impl Meter {
         self.rate
     }
 
+    pub(crate) const fn is_shaping(&self) -> bool {
+        self.shape
+    }
+
     pub(crate) fn drain_us(&self) -> u64 {
         self.rate.span_us_of(self.capacity)
     }

@@ -6,7 +6,7 @@
 //! takes the bits before it reads.
 
 use smallvec::SmallVec;
-use tidegate_core::{Charge, KeyRef, Packed, Pay, Plan, State, Timestamp, Verdict};
+use tidegate_core::{Charge, KeyRef, Limit, Packed, Pay, Plan, State, Timestamp, Verdict};
 
 use super::eviction::Need;
 use super::segment::Width;
@@ -49,15 +49,49 @@ pub(super) fn decide(
     if plan.idempotency().is_some() || plan.len() > MOST_CHARGES || plan.is_empty() {
         return None;
     }
+    if plan.len() == 1 {
+        let charge = plan.get(0);
+        let asked = (charge.key, charge.limit, charge.cost);
+        return is_plain(&charge)
+            .then(|| decide_one(table, asked, now, elsewhere))
+            .flatten()
+            .map(|verdict| Answer::to_one(plan.ticket(), verdict));
+    }
     let mut attempts = 0;
     while attempts < ATTEMPTS {
-        let tried = if plan.len() == 1 {
-            attempt_one(table, plan, now, &elsewhere)
-        } else {
-            attempt(table, plan, now, &elsewhere)
-        };
-        match tried {
+        match attempt(table, plan, now, &elsewhere) {
             Ok(answer) => return Some(answer),
+            Err(Why::Again) => pause(&mut attempts),
+            Err(Why::Unfit) => break,
+        }
+    }
+    None
+}
+
+/// Decides a plan of one charge, which pays if it is admitted.
+#[inline]
+pub(super) fn decide_one(
+    table: &Table,
+    (key, limit, cost): (KeyRef<'_>, &Limit, u64),
+    now: Timestamp,
+    elsewhere: impl Fn(KeyRef<'_>) -> bool,
+) -> Option<Verdict> {
+    attempt_swiftly(table, (key, limit, cost), now)
+        .or_else(|| decide_one_slowly(table, (key, limit, cost), now, elsewhere))
+}
+
+/// The same where there is more to do.
+#[inline(never)]
+fn decide_one_slowly(
+    table: &Table,
+    (key, limit, cost): (KeyRef<'_>, &Limit, u64),
+    now: Timestamp,
+    elsewhere: impl Fn(KeyRef<'_>) -> bool,
+) -> Option<Verdict> {
+    let mut attempts = 0;
+    while attempts < ATTEMPTS && cost > 0 {
+        match attempt_one(table, (key, limit, cost), now, &elsewhere) {
+            Ok(verdict) => return Some(verdict),
             Err(Why::Again) => pause(&mut attempts),
             Err(Why::Unfit) => break,
         }
@@ -69,17 +103,13 @@ pub(super) fn decide(
 #[inline]
 fn attempt_one(
     table: &Table,
-    plan: &Plan,
+    (key, limit, cost): (KeyRef<'_>, &Limit, u64),
     now: Timestamp,
     elsewhere: &impl Fn(KeyRef<'_>) -> bool,
-) -> Result<Answer, Why> {
-    let charge = plan.get(0);
-    if !is_plain(&charge) {
-        return Err(Why::Unfit);
-    }
-    let mut one = Seated::read(table, &charge, now)?;
+) -> Result<Verdict, Why> {
+    let mut one = Seated::read(table, (key, limit, cost), now)?;
     let passes = one.verdict.allowed();
-    if one.seen.is_none() && elsewhere(charge.key) {
+    if one.seen.is_none() && elsewhere(key) {
         return Err(Why::Unfit);
     }
     if passes && one.seen.is_none() {
@@ -89,7 +119,24 @@ fn attempt_one(
         one.lock()?;
         one.unlock();
     }
-    Ok(Answer::to_one(plan, one.verdict, passes))
+    Ok(one.verdict)
+}
+
+/// The way of nearly all: the counter is there, as this limit left it, and the charge passes.
+#[inline]
+fn attempt_swiftly(
+    table: &Table,
+    (key, limit, cost): (KeyRef<'_>, &Limit, u64),
+    now: Timestamp,
+) -> Option<Verdict> {
+    if cost == 0 {
+        return None;
+    }
+    let (segment, slot) = table.narrow_slot(table.hash(key), now)?;
+    let seen = slot.glance();
+    let entry = table.registry.get(seen.number())?;
+    let (word, verdict) = entry.packing.admit_swiftly((limit, &entry.limit), seen.packed(), now, cost)?;
+    slot.replace(seen, word, || segment.is_current()).then_some(verdict)
 }
 
 fn is_plain(charge: &Charge<'_>) -> bool {
@@ -108,7 +155,7 @@ fn attempt(
         if !is_plain(&charge) {
             return Err(Why::Unfit);
         }
-        let seated = Seated::read(table, &charge, now)?;
+        let seated = Seated::read(table, (charge.key, charge.limit, charge.cost), now)?;
         let has_twin = all.iter().any(|other| other.seat.hash == seated.seat.hash);
         if has_twin || seated.seen.is_none() && elsewhere(charge.key) {
             return Err(Why::Unfit);
@@ -165,9 +212,12 @@ fn make_places<'a>(table: &'a Table, all: &mut [Seated<'a>], now: Timestamp) -> 
 impl<'a> Seated<'a> {
     /// Reads the counter and computes what the charge leaves.
     #[inline]
-    fn read(table: &'a Table, charge: &Charge<'_>, now: Timestamp) -> Result<Self, Why> {
-        let limit = charge.limit;
-        let seat = table.find(table.hash(charge.key), Table::likely_width(limit), now);
+    fn read(
+        table: &'a Table,
+        (key, limit, cost): (KeyRef<'_>, &Limit, u64),
+        now: Timestamp,
+    ) -> Result<Self, Why> {
+        let seat = table.find(table.hash(key), Table::likely_width(limit), now);
         let (seen, mut state, left_by) = if seat.is_taken() {
             let content = seat.look().ok_or(Why::Again)?;
             let entry = table.registry.get(content.number).ok_or(Why::Unfit)?;
@@ -180,7 +230,7 @@ impl<'a> Seated<'a> {
             Some(entry) => entry,
             None => table.registry.enter(limit).ok_or(Why::Unfit)?,
         };
-        let verdict = limit.step(&mut state, now, charge.cost).map_err(|_| Why::Unfit)?;
+        let verdict = limit.step(&mut state, now, cost).map_err(|_| Why::Unfit)?;
         if seen.is_some() && entry.packing.is_wide() != (seat.width() == Width::Wide) {
             return Err(Why::Unfit);
         }

@@ -208,18 +208,28 @@ impl<'a> Segment<'a> {
         if self.header.pages() == 0 {
             return None;
         }
-        let (first, stash) = self.line(hash.first());
-        let width = self.width;
-        width.find_in(first, hash).or_else(|| {
-            let (second, other_stash) = self.line(hash.second());
-            [second, stash, other_stash].into_iter().find_map(|line| width.find_in(line, hash))
-        })
+        self.width.find_in(self.line(hash.first()), hash).or_else(|| self.find_further(hash))
+    }
+
+    /// The same for a segment that is known to be narrow.
+    #[inline]
+    pub(super) fn find_narrow(self, hash: Hash) -> Option<Slot<'a>> {
+        if self.header.pages() == 0 {
+            return None;
+        }
+        Width::Narrow.find_in(self.line(hash.first()), hash).or_else(|| self.find_further(hash))
+    }
+
+    #[inline(never)]
+    fn find_further(self, hash: Hash) -> Option<Slot<'a>> {
+        let [_, further @ ..] = self.candidates(hash);
+        further.into_iter().find_map(|line| self.width.find_in(line, hash))
     }
 
     /// Reads the line where a counter most likely stands, so that it is on its way from memory.
     #[inline]
     pub(super) fn touch(self, hash: Hash) -> bool {
-        self.header.pages() > 0 && self.width.slot(self.line(hash.first()).0, 0).is_free()
+        self.header.pages() > 0 && self.width.slot(self.line(hash.first()), 0).is_free()
     }
 
     /// Finds a free place for a new counter, one that has emptied if need be. Whoever gives places to counters of one line
@@ -228,7 +238,7 @@ impl<'a> Segment<'a> {
         if self.header.pages() == 0 {
             return if self.is_current() { Claimed::Full } else { Claimed::Changed };
         }
-        let gate = self.width.slot(self.line(content.hash.first()).0, 0);
+        let gate = self.width.slot(self.line(content.hash.first()), 0);
         if !gate.lock(|| !self.is_current()) {
             return Claimed::Changed;
         }
@@ -387,19 +397,29 @@ impl<'a> Segment<'a> {
         [second, stash, other].into_iter().any(|line| width.put(line, content))
     }
 
-    /// The line that these bits select, and the one of the stash beside it.
+    /// The line that these bits select.
     #[inline]
-    fn line(self, bits: u32) -> (&'a Line, &'a Line) {
-        let (page, line, stash) = within(bits, self.header.pages());
+    fn line(self, bits: u32) -> &'a Line {
+        let (page, rest) = scaled(bits, self.header.pages());
+        &self.lines[self.first_line(page) + scaled(rest, MAIN_LINES).0]
+    }
+
+    /// The line of the stash that these bits select.
+    fn stash(self, bits: u32) -> &'a Line {
+        let (page, _, stash) = within(bits, self.header.pages());
+        &self.lines[self.first_line(page) + stash]
+    }
+
+    /// The first line of a page.
+    #[inline]
+    fn first_line(self, page: usize) -> usize {
         let word = self.entry.0[PAGES + page / 2].load(Ordering::Relaxed);
-        let number = usize::try_from(word >> (page % 2 * 32) & 0xffff_ffff).unwrap_or(0);
-        let first = number * LINES_PER_PAGE;
-        (&self.lines[first + line], &self.lines[first + stash])
+        (word >> (page % 2 * 32) & 0xffff_ffff) as usize * LINES_PER_PAGE
     }
 
     fn candidates(self, hash: Hash) -> [&'a Line; 4] {
-        let ((first, stash), (second, other_stash)) = (self.line(hash.first()), self.line(hash.second()));
-        [first, second, stash, other_stash]
+        let (first, second) = (hash.first(), hash.second());
+        [self.line(first), self.line(second), self.stash(first), self.stash(second)]
     }
 
     fn page_numbers(self) -> Pages {

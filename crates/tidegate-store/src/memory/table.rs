@@ -6,7 +6,6 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Mutex;
 
-use siphasher::sip::SipHasher13;
 use tidegate_core::{KeyRef, Limit, Packed, Packing, State, Timestamp};
 
 use super::arena::{Arena, Line};
@@ -14,6 +13,7 @@ use super::eviction::{self, Need, Room};
 use super::pool::{PAGE_BYTES, Pages, Pool};
 use super::registry::{Registered, Registry};
 use super::segment::{Blank, Claimed, MAX_PAGES, Segment, Width};
+use super::sip::Sip13;
 use super::slot::{Content, Hash, Slot};
 use super::sync::{AtomicBool, AtomicUsize, Ordering, pause};
 
@@ -31,7 +31,7 @@ const DAY_US: u64 = 86_400_000_000;
 /// The table.
 pub(super) struct Table {
     /// SipHash-1-3 under a random key: who chooses keys cannot choose where they go.
-    hasher: SipHasher13,
+    hasher: Sip13,
     pub(super) registry: Registry,
     pool: Pool,
     narrow: Directory,
@@ -76,7 +76,7 @@ impl Table {
         Self::new(cap_bytes, random_hasher())
     }
 
-    fn new(cap_bytes: usize, hasher: SipHasher13) -> Self {
+    fn new(cap_bytes: usize, hasher: Sip13) -> Self {
         let pages = (cap_bytes / PAGE_BYTES).max(4);
         Self {
             hasher,
@@ -91,7 +91,7 @@ impl Table {
     /// A small one that hashes always alike, for the model checker.
     #[cfg(all(test, loom))]
     pub(super) fn tiny(pages: usize) -> Self {
-        Self::new(pages * PAGE_BYTES, SipHasher13::new_with_keys(1, 2))
+        Self::new(pages * PAGE_BYTES, Sip13::new([1, 2]))
     }
 
     #[cfg(all(test, loom))]
@@ -142,6 +142,16 @@ impl Table {
         }
         segment.touch(hash);
         Seat { hash, segment, slot: None }
+    }
+
+    /// Where a narrow counter stands, if nothing else is to be done first.
+    #[inline]
+    pub(super) fn narrow_slot(&self, hash: Hash, now: Timestamp) -> Option<(Segment<'_>, Slot<'_>)> {
+        let segment = self.narrow.segment(hash, &self.pool.lines);
+        if segment.is_due(now) {
+            return None;
+        }
+        Some((segment, segment.find_narrow(hash)?))
     }
 
     /// Where a counter stands, looked for at that width first; if nowhere, its seat there.
@@ -390,9 +400,9 @@ fn low(hash: u64, bits: u32) -> usize {
 }
 
 /// A hasher whose key comes from the standard library's source of randomness.
-fn random_hasher() -> SipHasher13 {
+fn random_hasher() -> Sip13 {
     let source = RandomState::new();
-    SipHasher13::new_with_keys(source.hash_one(0), source.hash_one(1))
+    Sip13::new([source.hash_one(0), source.hash_one(1)])
 }
 
 impl<'a> Seat<'a> {
