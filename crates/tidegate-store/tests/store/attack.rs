@@ -56,17 +56,20 @@ fn resident_bytes() -> usize {
 }
 
 /// Rounds of ten minutes with five million keys each, with costs of one to three; one in ten goes on until it is refused.
-/// Every hundredth request is that of an honest newcomer, who comes twice. Offenders use up an hour's limit at the beginning
-/// of each round, and are asked again at its end: they must be refused as by a store that knows nobody else.
+/// Every hundredth request is that of an honest newcomer, who comes twice. New offenders use up an hour's limit at the
+/// beginning of each round, and are asked again at its end: whom a store refuses that knows nobody else is refused.
 fn attack(rounds: u64) {
     let (memory, alone, limits) = (Memory::with_cap(CAP), Reference::new(), limits());
     let mut seed = 0x9e37_79b9_7f4a_7c15;
-    let offender = |number: u64| (number, limits[if number % 2 == 0 { 2 } else { 5 }]);
+    let offenders = |round: u64| {
+        let number = move |number: u64| round * OFFENDERS + number;
+        (0..OFFENDERS).map(number).map(|number| (number, limits[if number % 2 == 0 { 2 } else { 5 }]))
+    };
     let before = resident_bytes();
     let (mut newcomers, mut refused) = (0_u64, 0_u64);
     for round in 0..rounds {
         let start = START.plus_us(round * ROUND_US);
-        for (number, limit) in (0..OFFENDERS).map(offender) {
+        for (number, limit) in offenders(round) {
             while ask(&memory, "offender", number, limit, 5, start) {}
             while ask_alone(&alone, "offender", number, limit, 5, start) {}
         }
@@ -87,10 +90,11 @@ fn attack(rounds: u64) {
             }
         }
         let end = start.plus_us(ROUND_US - 1);
-        let differs = |(number, limit)| {
-            ask(&memory, "offender", number, limit, 5, end) != ask_alone(&alone, "offender", number, limit, 5, end)
+        let is_free = |(number, limit): &(u64, Limit)| {
+            ask(&memory, "offender", *number, *limit, 5, end)
+                && !ask_alone(&alone, "offender", *number, *limit, 5, end)
         };
-        let free = (0..OFFENDERS).map(offender).filter(|offender| differs(*offender)).count();
+        let free = offenders(round).filter(is_free).count();
         assert_eq!(free, 0, "of {OFFENDERS} offenders {free} were let free in round {round}");
     }
     let (usage, grown) = (memory.usage(), resident_bytes().saturating_sub(before));
