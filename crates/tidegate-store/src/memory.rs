@@ -17,6 +17,7 @@ mod eviction;
 mod table;
 mod held;
 mod mixed;
+mod swift;
 mod quick;
 mod overflow;
 #[cfg(all(test, loom))]

@@ -141,7 +141,8 @@ fn sources(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
 fn unsafe_code_is_where_memory_is_asked_for_and_nowhere_else() {
     let mut files = Vec::new();
     sources(&root().join("crates"), &mut files);
-    let expects = |path: &&std::path::PathBuf| std::fs::read_to_string(path).unwrap().contains("(unsafe_code");
+    let expects =
+        |path: &&std::path::PathBuf| std::fs::read_to_string(path).unwrap().contains("(unsafe_code");
     let with: Vec<String> = files
         .iter()
         .filter(expects)
