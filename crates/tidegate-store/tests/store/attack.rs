@@ -71,8 +71,8 @@ fn attack(rounds: u64) {
     for round in 0..rounds {
         let start = START.plus_us(round * ROUND_US);
         let is_established = |(number, limit): &(u64, Limit)| {
-            let admitted = (0..).find(|_| !ask(&memory, "offender", *number, *limit, 5, start));
-            admitted == (0..).find(|_| !ask_alone(&alone, "offender", *number, *limit, 5, start))
+            let admitted = (0..1_000).find(|_| !ask(&memory, "offender", *number, *limit, 5, start));
+            admitted == (0..1_000).find(|_| !ask_alone(&alone, "offender", *number, *limit, 5, start))
         };
         let established: Vec<(u64, Limit)> = offenders(round).filter(is_established).collect();
         assert!(established.len() as u64 > OFFENDERS * 9 / 10, "{} in round {round}", established.len());
