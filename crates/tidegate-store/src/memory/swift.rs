@@ -44,38 +44,77 @@ pub(super) fn decide_one(
 /// Decides a plan.
 #[inline]
 pub(super) fn decide(table: &Table, plan: &Plan, now: Timestamp) -> Option<Answer> {
-    if plan.len() > MOST_CHARGES {
+    if plan.len() > MOST_CHARGES || !plan.charges().all(|charge| is_plain(&charge)) {
         return None;
     }
+    let charges = plan.charges().map(|charge| (charge.key, charge.limit, charge.cost));
+    let verdicts = decide_few(table, &charges.collect(), now)?;
+    Some(Answer::to_all(plan.ticket(), verdicts))
+}
+
+/// A few charges: keys, their limits, and the units that are asked for.
+pub type Few<'a> = SmallVec<[(KeyRef<'a>, &'a Limit, u64); MOST_CHARGES]>;
+
+/// Decides about a few charges together.
+pub(super) fn decide_few(table: &Table, charges: &Few<'_>, now: Timestamp) -> Option<Verdicts> {
     let mut aims: SmallVec<[Aim<'_>; MOST_CHARGES]> = SmallVec::new();
-    for charge in plan.charges() {
-        if !is_plain(&charge) {
-            return None;
-        }
+    for (key, ..) in charges {
         // All lines are on their way from memory before the first is read.
-        let aim = table.aim(table.hash(charge.key), now)?;
+        let aim = table.aim(table.hash(*key), now)?;
         aim.prefetch();
         aims.push(aim);
     }
     let mut all: SmallVec<[Found<'_>; MOST_CHARGES]> = SmallVec::new();
     let mut verdicts = Verdicts::new();
-    for (charge, aim) in plan.charges().zip(aims) {
-        let (found, verdict) = find(table, aim, (charge.limit, charge.cost), now)?;
-        verdicts.push(verdict);
-        // Into its place in the order of addresses; nothing stands in two of them.
-        let place = all.iter().rposition(|other| other.slot.order() <= found.slot.order());
-        if place.is_some_and(|place| all[place].slot.order() == found.slot.order()) {
+    let mut order = Order::default();
+    for ((_, limit, cost), aim) in charges.iter().zip(&aims) {
+        let (found, verdict) = find(table, *aim, (limit, *cost), now)?;
+        if !order.insert(found.slot.order(), all.len()) {
             return None;
         }
-        all.insert(place.map_or(0, |place| place + 1), found);
+        verdicts.push(verdict);
+        all.push(found);
     }
-    let locked = all.iter().take_while(|found| found.lock()).count();
+    let all = all.as_slice();
+    let locked = order.indices().take_while(|index| all[*index].lock()).count();
     if locked < all.len() {
-        all[..locked].iter().for_each(|found| found.slot.leave(found.seen));
+        order.indices().take(locked).for_each(|index| all[index].slot.leave(all[index].seen));
         return None;
     }
-    all.iter().for_each(|found| found.slot.put(found.seen, found.left));
-    Some(Answer::to_all(plan.ticket(), verdicts))
+    for found in all {
+        found.slot.put(found.seen, found.left);
+    }
+    Some(verdicts)
+}
+
+/// Slots by their addresses: the order in which their lock bits are taken.
+#[derive(Default)]
+struct Order {
+    len: usize,
+    sorted: [(usize, usize); MOST_CHARGES],
+}
+
+impl Order {
+    /// `false` if the slot is there already, or if there is no room.
+    #[inline]
+    fn insert(&mut self, address: usize, index: usize) -> bool {
+        if self.len == MOST_CHARGES {
+            return false;
+        }
+        let mut place = self.len;
+        while place > 0 && self.sorted[place - 1].0 > address {
+            self.sorted[place] = self.sorted[place - 1];
+            place -= 1;
+        }
+        self.sorted[place] = (address, index);
+        self.len += 1;
+        place == 0 || self.sorted[place - 1].0 != address
+    }
+
+    #[inline]
+    fn indices(&self) -> impl Iterator<Item = usize> {
+        self.sorted.iter().take(self.len).map(|(_, index)| *index)
+    }
 }
 
 #[inline]
