@@ -84,28 +84,37 @@ impl<S: Store> Engine<S> {
 
     /// May this request pass?
     pub async fn check(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
-        let mut decision = Decision::free(now);
+        let mut answer = Ok(Decision::free(now));
+        if let Ok(decision) = &mut answer
+            && let Err(malformed) = self.decide(check, decision).await
         {
-            let mut plan = Plan::new();
-            let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
-            self.enter(&mut way, check)?;
-            self.resolve(&mut way, check)?;
-            ask(&mut way, |plan| self.store.decide(plan, now)).await;
-            self.settle(&mut way)?;
-            self.keep(&way, check).await;
-            self.observe(&way);
+            answer = Err(*malformed);
         }
-        Ok(decision)
+        answer
+    }
+
+    /// The way of a check, to a decision that is filled where it stands: it is large. What is malformed is rare, and boxed
+    /// so that all others have nothing to carry.
+    async fn decide(&self, check: &Check<'_>, decision: &mut Decision) -> Result<(), Box<Malformed>> {
+        let mut plan = Plan::new();
+        let mut way = Way::new(&mut plan, decision);
+        self.enter(&mut way, check)?;
+        self.resolve(&mut way, check)?;
+        ask(&mut way, |plan, now| self.store.decide(plan, now)).await;
+        self.settle(&mut way)?;
+        self.keep(&way, check).await;
+        self.observe(&way);
+        Ok(())
     }
 
     /// Would it pass? Nothing is charged.
     pub async fn peek(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
         let mut decision = Decision::free(now);
         let mut plan = Plan::new();
-        let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
+        let mut way = Way::new(&mut plan, &mut decision);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
-        ask(&mut way, |plan| self.store.read(plan, now)).await;
+        ask(&mut way, |plan, now| self.store.read(plan, now)).await;
         self.settle(&mut way)?;
         decision.holds = false;
         Ok(decision)
@@ -120,10 +129,10 @@ impl<S: Store> Engine<S> {
     ) -> Result<Decision, Malformed> {
         let mut decision = Decision::free(now);
         let mut plan = Plan::new();
-        let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
+        let mut way = Way::new(&mut plan, &mut decision);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
-        ask(&mut way, |plan| self.store.reserve(plan, hold, now)).await;
+        ask(&mut way, |plan, now| self.store.reserve(plan, hold, now)).await;
         self.settle(&mut way)?;
         self.keep_reservation(&mut way, check, hold).await;
         self.observe(&way);
@@ -181,10 +190,10 @@ impl<S: Store> Engine<S> {
     ) -> Result<Decision, Malformed> {
         let mut decision = Decision::free(now);
         let mut plan = Plan::new();
-        let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
+        let mut way = Way::new(&mut plan, &mut decision);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
-        ask(&mut way, |plan| async move {
+        ask(&mut way, |plan, now| async move {
             self.store.refund(plan, charged_at, now).await?;
             self.store.read(plan, now).await
         })
@@ -203,7 +212,7 @@ impl<S: Store> Engine<S> {
     ) -> Result<Result<usize, StoreError>, Malformed> {
         let mut decision = Decision::free(now);
         let mut plan = Plan::new();
-        let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
+        let mut way = Way::new(&mut plan, &mut decision);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
         let reset = contained(async { self.store.reset(way.plan, now).await }).await;
@@ -214,7 +223,7 @@ impl<S: Store> Engine<S> {
     pub fn overloaded(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
         let mut decision = Decision::free(now);
         let mut plan = Plan::new();
-        let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
+        let mut way = Way::new(&mut plan, &mut decision);
         self.enter(&mut way, check)?;
         way.silence = Silence::Broken(Trouble::Overload);
         self.settle(&mut way)?;
@@ -224,7 +233,7 @@ impl<S: Store> Engine<S> {
 
     fn enter(&self, way: &mut Way<'_>, check: &Check<'_>) -> Result<(), Malformed> {
         check.validate().inspect_err(|_| self.observed.malformed())?;
-        way.enter(check.domain, self.tickets.next());
+        way.enter(check.domain, &self.loaded.load(), self.tickets.next());
         Ok(())
     }
 
@@ -234,8 +243,8 @@ impl<S: Store> Engine<S> {
         let Decision { domain: Some(domain), at, meaning, .. } = &mut **decision else { return Ok(()) };
         let stations = contain(|| {
             let mut matches = Matches::default();
-            matching::find_into(check, domain, &mut matches)?;
-            resolve::plan_into(check, domain, &matches, (*at, plan, meaning))
+            matching::find_into(check, &domain.domain, &mut matches)?;
+            resolve::plan_into(check, &domain.domain, &matches, (*at, plan, meaning))
         });
         match stations {
             Ok(Ok(())) => Ok(()),
@@ -325,12 +334,12 @@ impl<S: Store> Engine<S> {
     }
 
     fn observe(&self, way: &Way<'_>) {
-        self.observed.decision(way.decision, way.counts(), way.started.elapsed());
+        self.observed.decision(way.decision, way.started.elapsed());
     }
 }
 
 /// Asks the store, unless there is nothing to ask.
-async fn ask<'w, F>(way: &'w mut Way<'_>, question: impl FnOnce(&'w Plan) -> F)
+async fn ask<'w, F>(way: &'w mut Way<'_>, question: impl FnOnce(&'w Plan, Timestamp) -> F)
 where
     F: Future<Output = Result<Answer, StoreError>>,
 {
@@ -339,7 +348,7 @@ where
         return;
     }
     let asked = contained(async {
-        match question(plan).await {
+        match question(plan, decision.at).await {
             Ok(answer) => decision.answer = Some(answer),
             Err(error) => *silence = Silence::Failed(error),
         }

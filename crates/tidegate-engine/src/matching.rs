@@ -134,12 +134,12 @@ fn is_header(name: &str) -> bool {
 /// A path without its query, so that no question mark leads around a rule; all else as it was said.
 #[inline]
 fn meant<'v>(domain: &Domain, attribute: AttributeId, value: &'v str) -> &'v str {
-    if domain.path == Some(attribute) { without_query(value) } else { value }
+    if domain.path.is(attribute) && has_query(value) { before_query(value) } else { value }
 }
 
-#[inline]
-fn without_query(path: &str) -> &str {
-    if swar::has_either(path.as_bytes(), b'?', b'#') { before_query(path) } else { path }
+#[inline(never)]
+fn has_query(path: &str) -> bool {
+    swar::has_either(path.as_bytes(), b'?', b'#')
 }
 
 #[cold]
@@ -155,10 +155,9 @@ fn tell_entries<'v>(facts: &mut Facts<'v>, check: &Check<'v>, domain: &Domain) {
 }
 
 fn tell_pairs<'v>(facts: &mut Facts<'v>, domain: &Domain, pairs: &[(&'v str, &'v str)]) {
-    let path = domain.path.map_or(usize::MAX, AttributeId::index);
     for (name, value) in pairs {
         let Some(attribute) = attribute(domain, name) else { continue };
-        if attribute.index() == path {
+        if domain.path.is(attribute) && has_query(value) {
             tell_path(facts, domain, (attribute, value));
         } else {
             facts.set_first(attribute, value);
@@ -166,16 +165,13 @@ fn tell_pairs<'v>(facts: &mut Facts<'v>, domain: &Domain, pairs: &[(&'v str, &'v
     }
 }
 
+#[cold]
 fn tell_path<'v>(facts: &mut Facts<'v>, domain: &Domain, (attribute, path): (AttributeId, &'v str)) {
-    let meant = without_query(path);
-    facts.set_first(attribute, meant);
-    if meant.len() < path.len() {
-        tell_query(facts, domain, path);
-    }
+    facts.set_first(attribute, before_query(path));
+    tell_query(facts, domain, path);
 }
 
 /// What rules ask of the query, from the path that came with it. Values are compared as they were sent.
-#[cold]
 fn tell_query<'v>(facts: &mut Facts<'v>, domain: &Domain, path: &'v str) {
     if domain.query.is_empty() {
         return;

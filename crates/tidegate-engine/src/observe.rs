@@ -139,7 +139,8 @@ impl Observed {
     }
 
     /// Takes note of a decision.
-    pub(crate) fn decision(&self, decision: &Decision, rules: &[Arc<RuleCounts>], took: Duration) {
+    pub(crate) fn decision(&self, decision: &Decision, took: Duration) {
+        let rules = decision.domain.as_deref().map_or(&[][..], |loaded| &loaded.counts);
         self.took(took);
         self.outcomes[decision.outcome as usize].fetch_add(1, Relaxed);
         if decision.is_clear && decision.meaning.shadow_alone.is_empty() {

@@ -48,7 +48,7 @@ pub(crate) fn settle(decision: &mut Decision, silence: &Silence) {
 /// A rule decides by itself.
 #[cold]
 fn alone(decision: &mut Decision, rule: u32) {
-    let rules = decision.domain.as_deref().map(|domain| &domain.rules);
+    let rules = decision.domain().map(|domain| &domain.rules);
     if rules.is_some_and(|rules| rules[rule as usize].action == Action::Block) {
         decision.outcome = Outcome::Deny;
     }
@@ -60,7 +60,7 @@ fn alone(decision: &mut Decision, rule: u32) {
 fn undecided(decision: &mut Decision, trouble: Trouble) {
     let has_rule = |part: &&Part| part.enforced && !part.is_gate() && part.at.tier != Tier::Override;
     let class_of =
-        |part: &Part| Some(effective(decision.domain.as_ref()?.rules.get(part.at.rule as usize)?, part));
+        |part: &Part| Some(effective(decision.domain()?.rules.get(part.at.rule as usize)?, part));
     let parts = decision.meaning.parts.iter().filter(has_rule);
     let class = parts.filter_map(class_of).max().unwrap_or_default();
     by_class(decision, class, trouble);
@@ -69,7 +69,7 @@ fn undecided(decision: &mut Decision, trouble: Trouble) {
 /// Nothing is known but the domain: its strictest class has the say.
 #[cold]
 pub(crate) fn broken(decision: &mut Decision, trouble: Trouble) {
-    let class = decision.domain.as_deref().map(|domain| domain.class).unwrap_or_default();
+    let class = decision.domain().map(|domain| domain.class).unwrap_or_default();
     by_class(decision, class, trouble);
 }
 

@@ -27,6 +27,24 @@ impl AttributeId {
     }
 }
 
+/// The number of an attribute or of none, told from another in one step.
+#[derive(Copy, Clone, Debug)]
+pub struct MaybeAttribute(u32);
+
+impl MaybeAttribute {
+    /// Whether it is that one.
+    #[inline]
+    pub const fn is(self, attribute: AttributeId) -> bool {
+        self.0 == attribute.0 as u32
+    }
+}
+
+impl From<Option<AttributeId>> for MaybeAttribute {
+    fn from(attribute: Option<AttributeId>) -> Self {
+        Self(attribute.map_or(u32::MAX, |attribute| attribute.0.into()))
+    }
+}
+
 /// All names that the rules of a snapshot speak of: at most 65 536.
 #[derive(Clone, Debug)]
 pub struct Names {

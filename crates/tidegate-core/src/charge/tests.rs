@@ -155,13 +155,13 @@ proptest! {
         own in prop::option::of(parts()),
     ) {
         let (front, back) = (EncodedParts::new(&[b"api", &known]), EncodedParts::new(&[&limit_name]));
-        let prepared = PreparedCharge { front, back, limit: limit() };
+        let prepared = PreparedCharge::new(front, back, limit());
         let values = Values { home: home.as_deref(), own: own.as_deref() };
         let homes: Vec<&[u8]> = [b"api", known.as_slice()].into_iter().chain(home.as_deref()).collect();
         let owns: Vec<&[u8]> = [limit_name.as_slice()].into_iter().chain(own.as_deref()).collect();
         let key = Key { home: &homes, own: &owns };
         let (mut plan, mut expected) = (Plan::new(), Plan::new());
-        plan.charge_prepared(&prepared, values, 3).unwrap();
+        plan.charge_prepared(&prepared, &values, 3).unwrap();
         expected.charge(key, limit(), 3).unwrap();
         prop_assert_eq!(plan.get(0).key, expected.get(0).key);
         prop_assert_eq!(format!("{plan:?}"), format!("{expected:?}"));

@@ -123,7 +123,7 @@ fn finish(name: &str, builder: Builder<'_>, own: usize) -> Domain {
         name: name.into(),
         tenant,
         names,
-        path,
+        path: path.into(),
         query,
         identities,
         prefixes,

@@ -6,69 +6,62 @@ use crate::short::Short;
 /// The most names in the table; further ones are looked for as long ones are. Rules speak of a dozen.
 const MOST_NAMES: usize = 64;
 
-/// How many keys are tried before the table grows.
-const TRIES: u64 = 64;
+/// There are many more places than names, so that a few tries find a key under which no two have the same.
+const PLACE_BITS: u32 = 9;
+const PLACES: usize = 1 << PLACE_BITS;
+
+/// How many keys are tried before a name is left to those that are long.
+const TRIES: u64 = 1_000;
 
 /// A table in which no two names have the same place. Names that are asked for do not change it, so that none of them
 /// takes longer than another.
 #[derive(Clone, Debug)]
 pub(super) struct ShortNames {
-    /// A power of two of them; where there is no name, there is [`Short::NONE`].
-    places: Box<[(Short, AttributeId)]>,
-    /// One less than there are places.
-    mask: usize,
-    keys: (u64, u64),
+    /// Where there is no name, there is [`Short::NONE`].
+    places: Box<[(Short, AttributeId); PLACES]>,
+    key: u64,
     count: usize,
 }
 
 impl Default for ShortNames {
     fn default() -> Self {
-        Self::empty(1, 1)
+        Self::empty(1)
     }
 }
 
 impl ShortNames {
-    /// `false` if it is not short, or there are too many.
+    /// `false` if it is not short, there are too many, or it has no place beside the others.
     pub(super) fn insert(&mut self, name: &str, id: AttributeId) -> bool {
         let Some(short) = Short::new(name).filter(|_| self.count < MOST_NAMES) else { return false };
-        if !self.put(short, id) {
-            let names = self.places.iter().filter(|place| place.0 != Short::NONE);
-            let names = names.copied().chain([(short, id)]).collect::<Vec<_>>();
-            *self = Self::of(&names);
+        if self.put(short, id) {
+            return true;
         }
+        let names = self.places.iter().filter(|place| place.0 != Short::NONE);
+        let names = names.copied().chain([(short, id)]).collect::<Vec<_>>();
+        let Some(table) = Self::of(&names) else { return false };
+        *self = table;
         true
     }
 
     #[inline]
     pub(super) fn get(&self, name: &str) -> Option<AttributeId> {
         let short = Short::new(name)?;
-        match self.places.get(self.place(short)) {
-            Some((there, id)) if *there == short => Some(*id),
-            _ => None,
-        }
+        let (there, id) = &self.places[self.place(short)];
+        if *there == short { Some(*id) } else { None }
     }
 
-    /// A table for all of them, as small as it can be made with a few tries.
-    fn of(names: &[(Short, AttributeId)]) -> Self {
-        let mut bits = (names.len() * 2).next_power_of_two().ilog2();
-        loop {
-            for attempt in 1..=TRIES {
-                let mut table = Self::empty(bits, attempt);
-                if names.iter().all(|(short, id)| table.put(*short, *id)) {
-                    return table;
-                }
-            }
-            bits += 1;
-        }
+    /// A table for all of them, if one is found.
+    fn of(names: &[(Short, AttributeId)]) -> Option<Self> {
+        (1..=TRIES).map(Self::empty).find_map(|mut table| {
+            let all_have_places = names.iter().all(|(short, id)| table.put(*short, *id));
+            all_have_places.then_some(table)
+        })
     }
 
-    fn empty(bits: u32, attempt: u64) -> Self {
-        let key = |nth: u64| 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(2 * attempt + nth);
-        let places = 1_usize << bits;
+    fn empty(attempt: u64) -> Self {
         Self {
-            places: vec![(Short::NONE, AttributeId(0)); places].into(),
-            mask: places - 1,
-            keys: (key(0), key(1)),
+            places: Box::new([(Short::NONE, AttributeId(0)); PLACES]),
+            key: 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(2 * attempt + 1) | 1,
             count: 0,
         }
     }
@@ -76,18 +69,18 @@ impl ShortNames {
     /// `false` if the place is taken.
     fn put(&mut self, short: Short, id: AttributeId) -> bool {
         let place = self.place(short);
-        let Some(free) = self.places.get_mut(place).filter(|place| place.0 == Short::NONE) else {
+        if self.places[place].0 != Short::NONE {
             return false;
-        };
-        *free = (short, id);
+        }
+        self.places[place] = (short, id);
         self.count += 1;
         true
     }
 
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "any bits of the hash will do")]
+    #[expect(clippy::cast_possible_truncation, reason = "what is left are a few bits")]
     fn place(&self, short: Short) -> usize {
-        short.hash(self.keys) as usize & self.mask
+        (short.quick_hash(self.key) >> (u64::BITS - PLACE_BITS)) as usize
     }
 }
 
@@ -126,6 +119,5 @@ mod tests {
         for number in 0..100 {
             assert_eq!(table.get(&name(number)).is_some(), usize::from(number) < MOST_NAMES);
         }
-        assert!(table.places.len() <= 1 << 11, "{} places", table.places.len());
     }
 }
