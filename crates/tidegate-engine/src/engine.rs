@@ -1,8 +1,10 @@
 //! The stations in their order.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::mem;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use arc_swap::ArcSwap;
 use tidegate_core::{Charge, Pay, Plan, PlanError, Ticket, Timestamp};
@@ -347,15 +349,26 @@ where
     if plan.is_empty() {
         return;
     }
-    let asked = contained(async {
-        match question(plan, decision.at).await {
-            Ok(answer) => decision.answer = Some(answer),
-            Err(error) => *silence = Silence::Failed(error),
-        }
-    });
-    if asked.await.is_err() {
-        *silence = Silence::Panicked;
-    }
+    let (mut question, mut asked) = (Some(question), pin!(None));
+    poll_fn(|context| {
+        let polled = contain(|| {
+            if let Some(question) = question.take() {
+                asked.set(Some(question(plan, decision.at)));
+            }
+            let Some(asked) = asked.as_mut().as_pin_mut() else { return Poll::Ready(()) };
+            match asked.poll(context) {
+                Poll::Ready(Ok(answer)) => decision.answer = Some(answer),
+                Poll::Ready(Err(error)) => *silence = Silence::Failed(error),
+                Poll::Pending => return Poll::Pending,
+            }
+            Poll::Ready(())
+        });
+        polled.unwrap_or_else(|Panicked| {
+            *silence = Silence::Panicked;
+            Poll::Ready(())
+        })
+    })
+    .await;
 }
 
 /// Those charges of a plan that were paid.

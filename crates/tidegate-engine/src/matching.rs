@@ -22,8 +22,12 @@ pub struct Matches<'v> {
 pub struct Views<'v> {
     /// The view in which every word that was said first counts.
     pub(crate) first: View<'v>,
-    others: Vec<View<'v>>,
+    /// Boxed, because most checks have none.
+    others: Option<Box<OtherViews<'v>>>,
 }
+
+#[derive(Debug, Default)]
+struct OtherViews<'v>(Vec<View<'v>>);
 
 /// The facts of a request, and the rules of ours that they match.
 #[derive(Debug, Default)]
@@ -80,7 +84,7 @@ fn find_by_descriptors<'v>(
         tell_pairs(&mut other.facts, domain, check.attributes);
         tell_entries(&mut other.facts, check, domain);
         look_up(&mut other, domain)?;
-        others.push(other);
+        others.get_or_insert_default().0.push(other);
     }
     find_in_tree(check, domain, tree);
     Ok(())
@@ -94,17 +98,17 @@ impl<'v> Views<'v> {
 
     /// The one at that place.
     pub fn get(&self, place: usize) -> Option<&View<'v>> {
-        if place == 0 { Some(&self.first) } else { self.others.get(place - 1) }
+        if place == 0 { Some(&self.first) } else { self.others.as_ref()?.0.get(place - 1) }
     }
 
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &View<'v>> {
-        std::iter::once(&self.first).chain(&self.others)
+        std::iter::once(&self.first).chain(self.others.iter().flat_map(|others| &others.0))
     }
 
     /// Whether descriptors disagree.
     pub(crate) fn are_several(&self) -> bool {
-        !self.others.is_empty()
+        self.others.is_some()
     }
 }
 

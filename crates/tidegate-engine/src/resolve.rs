@@ -231,7 +231,7 @@ impl<'a, 'v> Writer<'a, 'v> {
 }
 
 fn all_are_plain(domain: &Domain, view: &View<'_>) -> bool {
-    view.rules.iter().all(|number| domain.rules[*number as usize].plain.is_some())
+    domain.is_plain || view.rules.iter().all(|number| domain.rules[*number as usize].plain.is_some())
 }
 
 /// What [`Writer::charge_chosen`] does if all rules are plain, and nothing is said about descriptors or other views.

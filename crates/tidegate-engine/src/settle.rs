@@ -59,8 +59,7 @@ fn alone(decision: &mut Decision, rule: u32) {
 #[cold]
 fn undecided(decision: &mut Decision, trouble: Trouble) {
     let has_rule = |part: &&Part| part.enforced && !part.is_gate() && part.at.tier != Tier::Override;
-    let class_of =
-        |part: &Part| Some(effective(decision.domain()?.rules.get(part.at.rule as usize)?, part));
+    let class_of = |part: &Part| Some(effective(decision.domain()?.rules.get(part.at.rule as usize)?, part));
     let parts = decision.meaning.parts.iter().filter(has_rule);
     let class = parts.filter_map(class_of).max().unwrap_or_default();
     by_class(decision, class, trouble);

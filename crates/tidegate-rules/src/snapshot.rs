@@ -37,6 +37,8 @@ pub struct Domain {
     pub prefixes: Prefixes,
     /// Our own rules in the order in which they were written, then those of the tree.
     pub rules: Vec<Rule>,
+    /// Whether [all that are ours are plain](Rule::plain).
+    pub is_plain: bool,
     /// Finds our own.
     pub matcher: Matcher,
     /// Finds those of the tree.

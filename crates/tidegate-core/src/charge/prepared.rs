@@ -43,35 +43,53 @@ impl Plan {
         values: &Values<'_>,
         cost: u64,
     ) -> Result<(), PlanError> {
-        if self.charge_short(prepared, values, cost) {
-            Ok(())
-        } else {
-            self.charge_long(prepared, values, cost)
-        }
+        let is_charged = match values.own {
+            None => self.charge_short(prepared, values.home, cost),
+            Some(own) => self.charge_short_with(prepared, (values.home, own), cost),
+        };
+        if is_charged { Ok(()) } else { self.charge_long(prepared, values, cost) }
     }
 
-    /// The same in a few steps: `false`, and nothing is added, if the key is not short, or another is as long.
+    /// The same in a few steps: `false`, and nothing is added, if the key is not short, another is as long, or there is no
+    /// room in place. It calls nothing, so that it has nothing to keep meanwhile.
     #[inline(never)]
-    fn charge_short(&mut self, prepared: &PreparedCharge, values: &Values<'_>, cost: u64) -> bool {
+    fn charge_short(&mut self, prepared: &PreparedCharge, home: Option<&[u8]>, cost: u64) -> bool {
         let Some((key, (start, room))) = prepared.short.as_ref().zip(self.keys.room()) else { return false };
-        let Some(bytes) = key.write(values.home, room) else { return false };
-        let end = match values.own {
-            Some(own) => self.keys.write_short(start + bytes, own),
-            None => Some(start + bytes),
-        };
-        let Some(end) = end else { return false };
+        let Some(bytes) = key.write(home, room) else { return false };
+        self.push_short(start, start + bytes, (&prepared.limit, cost))
+    }
+
+    /// The same with a value behind the home.
+    #[inline(never)]
+    fn charge_short_with(
+        &mut self,
+        prepared: &PreparedCharge,
+        (home, own): (Option<&[u8]>, &[u8]),
+        cost: u64,
+    ) -> bool {
+        let Some((key, (start, room))) = prepared.short.as_ref().zip(self.keys.room()) else { return false };
+        let Some(bytes) = key.write(home, room) else { return false };
+        let Some(end) = self.keys.write_short(start + bytes, own) else { return false };
+        self.push_short(start, end, (&prepared.limit, cost))
+    }
+
+    /// Adds a charge on the key that was written at the end of all others, if no other is as long, and there is room.
+    #[inline]
+    fn push_short(&mut self, start: usize, end: usize, (limit, cost): (&Limit, u64)) -> bool {
         let length = length_bit(end - start);
-        if self.lengths & length != 0 {
+        let has_room = !self.entries.spilled() && self.entries.len() < self.entries.inline_size();
+        if self.lengths & length != 0 || !has_room {
             return false;
         }
         self.lengths |= length;
         self.keys.take(end);
         let (key_end, group, pay) = (key_end(end), self.groups, Pay::IfAdmitted);
-        self.entries.push(Entry { key_end, group, pay, cost, limit: prepared.limit });
+        self.entries.push(Entry { key_end, group, pay, cost, limit: *limit });
         true
     }
 
     /// The same for all keys.
+    #[cold]
     #[inline(never)]
     fn charge_long(
         &mut self,

@@ -57,7 +57,10 @@ impl Padded {
     fn new(parts: &EncodedParts) -> Option<Self> {
         let mut bytes = [0; MOST_BYTES + 1];
         bytes.get_mut(..parts.len())?.copy_from_slice(parts.bytes());
-        Some(Self { bytes, length: u8::try_from(parts.len()).ok().filter(|length| usize::from(*length) <= MOST_BYTES)? })
+        Some(Self {
+            bytes,
+            length: u8::try_from(parts.len()).ok().filter(|length| usize::from(*length) <= MOST_BYTES)?,
+        })
     }
 
     #[inline]
@@ -78,13 +81,18 @@ fn write_value(value: &[u8], out: &mut [u8; SHORT_BYTES], at: usize) -> Option<u
     Some(end)
 }
 
-/// Of up to 32 bytes both ends are copied, which meet or overlap.
+/// Both ends are copied, which meet or overlap.
 #[inline]
 fn copy(value: &[u8], place: &mut [u8]) {
     match value.len() {
         8..=16 => copy_ends::<8>(value, place),
-        17..=32 => copy_ends::<16>(value, place),
-        _ => place.copy_from_slice(value),
+        17..=MOST_VALUE_BYTES => {
+            copy_ends::<16>(value, place);
+            copy_middle(value, place);
+        }
+        4..8 => copy_ends::<4>(value, place),
+        1..4 => copy_few(value, place),
+        _ => {}
     }
 }
 
@@ -95,5 +103,21 @@ fn copy_ends<const BYTES: usize>(value: &[u8], place: &mut [u8]) {
     }
     if let (Some(from), Some(to)) = (value.last_chunk::<BYTES>(), place.last_chunk_mut()) {
         *to = *from;
+    }
+}
+
+/// The first, the last, and what may be between them.
+#[inline]
+fn copy_few(value: &[u8], place: &mut [u8]) {
+    for at in [0, value.len() / 2, value.len() - 1] {
+        place[at] = value[at];
+    }
+}
+
+/// What is between the ends of the longest.
+#[inline]
+fn copy_middle(value: &[u8], place: &mut [u8]) {
+    if let (Some(from), Some(to)) = (value.get(16..24), place.get_mut(16..24)) {
+        to.copy_from_slice(from);
     }
 }

@@ -282,7 +282,7 @@ fn ten_thousand_rules_ask_few_more_than_ten() {
         let matcher = Matcher::new(corpus::rules(count));
         let ask = |request: &corpus::Request| {
             let (facts, mut found) = (request.facts(), SmallVec::new());
-            let mut hits = Hits::new(&matcher.conditions, &facts, &mut found);
+            let mut hits = Hits::new((&matcher.conditions, &matcher.equals), &facts, &mut found);
             hits.take(&matcher.always);
             matcher.index.look_up(&mut hits);
             hits.asked
