@@ -276,16 +276,23 @@ impl<S: Store> Engine<S> {
 
     fn settle(&self, way: &mut Way<'_>) -> Result<(), Malformed> {
         let Way { silence, decision, .. } = way;
-        if matches!(silence, Silence::Panicked | Silence::Broken(Trouble::Panic)) {
-            self.observed.panicked();
+        if !matches!(silence, Silence::NotAsked) {
+            self.fell_silent(silence)?;
         }
-        silence.as_malformed()?;
         if contain(|| settle::settle(decision, silence)).is_err() {
             self.observed.panicked();
             way.begin_again();
             settle::broken(way.decision, Trouble::Panic);
         }
         Ok(())
+    }
+
+    #[cold]
+    fn fell_silent(&self, silence: &Silence) -> Result<(), Malformed> {
+        if matches!(silence, Silence::Panicked | Silence::Broken(Trouble::Panic)) {
+            self.observed.panicked();
+        }
+        silence.as_malformed()
     }
 
     /// Remembers what an admitted check holds, until it is given back or ends; and gives back at once what was paid by one
@@ -346,18 +353,20 @@ where
     F: Future<Output = Result<Answer, StoreError>>,
 {
     let Way { plan, silence, decision, .. } = way;
+    let (plan, decision): (&Plan, &mut Decision) = (plan, decision);
     if plan.is_empty() {
         return;
     }
     let (mut question, mut asked) = (Some(question), pin!(None));
-    poll_fn(|context| {
+    poll_fn(move |context| {
         let polled = contain(|| {
             if let Some(question) = question.take() {
                 asked.set(Some(question(plan, decision.at)));
             }
             let Some(asked) = asked.as_mut().as_pin_mut() else { return Poll::Ready(()) };
             match asked.poll(context) {
-                Poll::Ready(Ok(answer)) => decision.answer = Some(answer),
+                // There was none: to say so saves looking, and a copy.
+                Poll::Ready(Ok(answer)) => mem::forget(decision.answer.replace(answer)),
                 Poll::Ready(Err(error)) => *silence = Silence::Failed(error),
                 Poll::Pending => return Poll::Pending,
             }

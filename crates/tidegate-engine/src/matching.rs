@@ -159,20 +159,27 @@ fn tell_entries<'v>(facts: &mut Facts<'v>, check: &Check<'v>, domain: &Domain) {
 }
 
 fn tell_pairs<'v>(facts: &mut Facts<'v>, domain: &Domain, pairs: &[(&'v str, &'v str)]) {
-    for (name, value) in pairs {
-        let Some(attribute) = attribute(domain, name) else { continue };
-        if domain.path.is(attribute) && has_query(value) {
-            tell_path(facts, domain, (attribute, value));
-        } else {
-            facts.set_first(attribute, value);
+    let mut rest = pairs;
+    while let [(name, value), others @ ..] = rest {
+        rest = others;
+        match domain.names.get_short(name) {
+            Some(attribute) if !(domain.path.is(attribute) && has_query(value)) => {
+                facts.set_first(attribute, value);
+            }
+            _ => tell_unusual(facts, domain, (name, value)),
         }
     }
 }
 
-#[cold]
-fn tell_path<'v>(facts: &mut Facts<'v>, domain: &Domain, (attribute, path): (AttributeId, &'v str)) {
-    facts.set_first(attribute, before_query(path));
-    tell_query(facts, domain, path);
+/// A path with a query, or a name that is not found in a few steps.
+#[inline(never)]
+fn tell_unusual<'v>(facts: &mut Facts<'v>, domain: &Domain, (name, value): (&str, &'v str)) {
+    let Some(attribute) = attribute(domain, name) else { return };
+    let meant = meant(domain, attribute, value);
+    facts.set_first(attribute, meant);
+    if meant.len() < value.len() {
+        tell_query(facts, domain, value);
+    }
 }
 
 /// What rules ask of the query, from the path that came with it. Values are compared as they were sent.

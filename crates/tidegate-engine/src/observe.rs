@@ -175,7 +175,7 @@ impl Observed {
     }
 
     fn took(&self, took: Duration) {
-        let ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        let ns = took.as_secs().saturating_mul(1_000_000_000).saturating_add(took.subsec_nanos().into());
         let bucket = DURATION_BUCKETS_NS.partition_point(|end| *end < ns);
         self.durations[bucket].fetch_add(1, Relaxed);
         self.duration_sum_ns.fetch_add(ns, Relaxed);

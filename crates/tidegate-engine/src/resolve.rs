@@ -49,6 +49,7 @@ pub fn plan<'v>(
 }
 
 /// The same into a plan that has its ticket and nothing else yet.
+#[inline]
 pub(crate) fn plan_into<'v>(
     check: &Check<'v>,
     domain: &'v Domain,
@@ -235,7 +236,7 @@ fn all_are_plain(domain: &Domain, view: &View<'_>) -> bool {
 }
 
 /// What [`Writer::charge_chosen`] does if all rules are plain, and nothing is said about descriptors or other views.
-#[inline]
+#[inline(never)]
 fn charge_plain_rules(
     check: &Check<'_>,
     domain: &Domain,

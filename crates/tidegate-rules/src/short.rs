@@ -40,8 +40,8 @@ impl Short {
 
     /// A number that few other texts have, in fewer steps: for texts that are there before others are chosen.
     #[inline]
-    pub(crate) fn quick_hash(self, key: u64) -> u64 {
-        (self.front ^ self.back.rotate_left(32) ^ self.length as u64).wrapping_mul(key)
+    pub(crate) fn mixed(self) -> u64 {
+        self.front ^ self.back.rotate_left(32) ^ self.length as u64
     }
 
     /// A number that hardly any other text has. Where texts are chosen by others, the keys must not be known to them.
