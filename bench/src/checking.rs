@@ -78,7 +78,7 @@ impl Case {
 
 /// Something that answers requests by their number.
 trait Asked {
-    /// Whether that request may pass.
+    /// Whether that request may pass. A call for each: what is inlined must not differ from one subject to another.
     fn ask(&self, request: usize, now: Timestamp) -> bool;
 }
 

@@ -65,7 +65,7 @@ impl<S: Store, A: Ask> Way<S, A> {
 }
 
 impl<S: Store, A: Ask> Asked for Way<S, A> {
-    #[inline]
+    #[inline(never)]
     fn ask(&self, request: usize, now: Timestamp) -> bool {
         A::with(self.callers.get(request), |check| {
             let decision = pin!(self.engine.check(check, now)).poll(&mut at_once());
@@ -99,7 +99,7 @@ fn plans_of_two() -> Result<Vec<Plan>> {
 }
 
 impl Asked for Step {
-    #[inline]
+    #[inline(never)]
     fn ask(&self, request: usize, now: Timestamp) -> bool {
         self.store.decide_now(&self.plans[request], now).is_ok_and(|answer| answer.allowed())
     }
@@ -119,7 +119,7 @@ impl Nod {
 }
 
 impl Asked for Nod {
-    #[inline]
+    #[inline(never)]
     fn ask(&self, request: usize, now: Timestamp) -> bool {
         Order::with(self.callers.get(request), |check| {
             black_box(check);
@@ -146,7 +146,7 @@ impl Peer {
 }
 
 impl Asked for Peer {
-    #[inline]
+    #[inline(never)]
     fn ask(&self, request: usize, _: Timestamp) -> bool {
         self.limitador.decide(self.callers.get(request))
     }

@@ -104,7 +104,7 @@ impl<S: Store> Engine<S> {
         self.resolve(&mut way, check)?;
         ask(&mut way, |plan, now| self.store.decide(plan, now)).await;
         self.settle(&mut way)?;
-        self.keep(&way, check).await;
+        self.give_back(self.keep(&way, check), way.decision.at).await;
         self.observe(&way);
         Ok(())
     }
@@ -295,21 +295,33 @@ impl<S: Store> Engine<S> {
         silence.as_malformed()
     }
 
-    /// Remembers what an admitted check holds, until it is given back or ends; and gives back at once what was paid by one
-    /// that is refused all the same, because all of its quotas are over.
-    async fn keep(&self, way: &Way<'_>, check: &Check<'_>) {
+    /// Remembers what an admitted check holds, until it is given back or ends; what was paid by one that is refused all the
+    /// same, because all of its quotas are over.
+    fn keep(&self, way: &Way<'_>, check: &Check<'_>) -> Option<Box<Plan>> {
         let Way { plan, decision, .. } = way;
-        let Decision { at: now, answer: Some(answer), .. } = &**decision else { return };
+        let Decision { at: now, answer: Some(answer), .. } = &**decision else { return None };
         if decision.holds && !decision.replayed {
-            let plan = paid(plan, answer);
-            let terms = plan.charges().filter_map(|charge| charge.limit.term_us());
-            let until = now.plus_us(terms.max().unwrap_or(0));
-            self.remember(decision.id, Held { plan, what: What::Slots, times: check.cost, until }, *now);
+            self.keep_slots(paid(plan, answer), (decision.id, check.cost), *now);
+            None
         } else if answer.allowed() && !decision.allowed() {
-            let plan = paid(plan, answer);
-            let given_back = contained(async { self.store.refund(&plan, *now, *now).await }).await;
-            drop((given_back, contained(async { self.store.release(&plan, *now).await }).await));
+            Some(Box::new(paid(plan, answer)))
+        } else {
+            None
         }
+    }
+
+    #[inline(never)]
+    fn keep_slots(&self, plan: Plan, (id, times): (Ticket, u64), now: Timestamp) {
+        let terms = plan.charges().filter_map(|charge| charge.limit.term_us());
+        let until = now.plus_us(terms.max().unwrap_or(0));
+        self.remember(id, Held { plan, what: What::Slots, times, until }, now);
+    }
+
+    /// Gives back what was paid, if anything was in vain.
+    async fn give_back(&self, paid: Option<Box<Plan>>, now: Timestamp) {
+        let Some(plan) = paid else { return };
+        let given_back = contained(async { self.store.refund(&plan, now, now).await }).await;
+        drop((given_back, contained(async { self.store.release(&plan, now).await }).await));
     }
 
     /// The same for a reservation.
@@ -357,27 +369,22 @@ where
     if plan.is_empty() {
         return;
     }
-    let (mut question, mut asked) = (Some(question), pin!(None));
-    poll_fn(move |context| {
-        let polled = contain(|| {
-            if let Some(question) = question.take() {
-                asked.set(Some(question(plan, decision.at)));
-            }
-            let Some(asked) = asked.as_mut().as_pin_mut() else { return Poll::Ready(()) };
-            match asked.poll(context) {
+    let asked = contained(async {
+        let mut asked = pin!(question(plan, decision.at));
+        poll_fn(|context| {
+            match asked.as_mut().poll(context) {
                 // There was none: to say so saves looking, and a copy.
                 Poll::Ready(Ok(answer)) => mem::forget(decision.answer.replace(answer)),
                 Poll::Ready(Err(error)) => *silence = Silence::Failed(error),
                 Poll::Pending => return Poll::Pending,
             }
             Poll::Ready(())
-        });
-        polled.unwrap_or_else(|Panicked| {
-            *silence = Silence::Panicked;
-            Poll::Ready(())
         })
-    })
-    .await;
+        .await;
+    });
+    if asked.await.is_err() {
+        *silence = Silence::Panicked;
+    }
 }
 
 /// Those charges of a plan that were paid.

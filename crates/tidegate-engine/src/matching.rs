@@ -1,5 +1,7 @@
 //! Which rules a check matches: takes the check and the rules, gives matches; knows neither numbers nor time.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 use tidegate_rules::Domain;
 use tidegate_rules::condition::Facts;
@@ -22,12 +24,9 @@ pub struct Matches<'v> {
 pub struct Views<'v> {
     /// The view in which every word that was said first counts.
     pub(crate) first: View<'v>,
-    /// Boxed, because most checks have none.
-    others: Option<Box<OtherViews<'v>>>,
+    /// Most checks have none; counted, so that it takes one step to see that there is nothing to drop.
+    others: Option<Arc<[View<'v>]>>,
 }
-
-#[derive(Debug, Default)]
-struct OtherViews<'v>(Vec<View<'v>>);
 
 /// The facts of a request, and the rules of ours that they match.
 #[derive(Debug, Default)]
@@ -78,13 +77,17 @@ fn find_by_descriptors<'v>(
 ) -> Result<(), Malformed> {
     let Matches { views: Views { first, others }, tree } = matches;
     tell_entries(&mut first.facts, check, domain);
+    let mut contradicting_views = Vec::new();
     for descriptor in contradicting(check, domain, &first.facts) {
         let mut other = View { descriptor: Some(descriptor), ..View::default() };
         tell_pairs(&mut other.facts, domain, check.descriptors[usize::from(descriptor)].entries);
         tell_pairs(&mut other.facts, domain, check.attributes);
         tell_entries(&mut other.facts, check, domain);
         look_up(&mut other, domain)?;
-        others.get_or_insert_default().0.push(other);
+        contradicting_views.push(other);
+    }
+    if !contradicting_views.is_empty() {
+        *others = Some(contradicting_views.into());
     }
     find_in_tree(check, domain, tree);
     Ok(())
@@ -98,12 +101,12 @@ impl<'v> Views<'v> {
 
     /// The one at that place.
     pub fn get(&self, place: usize) -> Option<&View<'v>> {
-        if place == 0 { Some(&self.first) } else { self.others.as_ref()?.0.get(place - 1) }
+        if place == 0 { Some(&self.first) } else { self.others.as_ref()?.get(place - 1) }
     }
 
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &View<'v>> {
-        std::iter::once(&self.first).chain(self.others.iter().flat_map(|others| &others.0))
+        std::iter::once(&self.first).chain(self.others.iter().flat_map(|others| others.iter()))
     }
 
     /// Whether descriptors disagree.

@@ -85,7 +85,9 @@ impl<'m, 'v> Hits<'m, 'v> {
 
     #[inline(never)]
     fn ask_all(&mut self, list: &[Filed]) {
-        list.iter().for_each(|filed| self.ask(*filed));
+        for filed in list {
+            self.ask(*filed);
+        }
     }
 
     #[inline(always)]

@@ -88,7 +88,6 @@ impl<S: Spelling> Table<S> {
     }
 
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "what is left are a few bits")]
     fn place(&self, spelling: S) -> usize {
         (spelling.bits().wrapping_mul(self.key) >> (u64::BITS - PLACE_BITS)) as usize
     }
