@@ -1,5 +1,6 @@
-//! What is asked: the store alone, engines over a store, and limitador.
+//! What is asked: the store alone, engines over a store, what is the bench's own, and limitador.
 
+use std::hint::black_box;
 use std::marker::PhantomData;
 use std::pin::pin;
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -11,7 +12,7 @@ use tidegate_rules::Snapshot;
 use tidegate_store::{Reference, Store};
 
 use super::requests::{Ask, Callers, Order, User, UserDescriptor};
-use super::store::Keeping;
+use super::store::{Keeping, Nodding};
 use super::{Asked, REQUESTS, START_US, rules};
 use crate::engines::{Engine as _, Limitador, Setup};
 
@@ -64,7 +65,7 @@ impl<S: Store, A: Ask> Way<S, A> {
 }
 
 impl<S: Store, A: Ask> Asked for Way<S, A> {
-    #[inline]
+    #[inline(never)]
     fn ask(&self, request: usize, now: Timestamp) -> bool {
         A::with(self.callers.get(request), |check| {
             let decision = pin!(self.engine.check(check, now)).poll(&mut at_once());
@@ -81,21 +82,50 @@ pub(super) struct Step {
 
 impl Step {
     pub(super) fn new() -> Result<Self> {
-        let way = two_of_thousand(Keeping::default())?;
-        let plan = |request| {
-            way.ask(request, Timestamp::from_micros(START_US));
-            way.engine.store().take().context("the engine did not ask its store")
-        };
-        let plans: Vec<Plan> = (0..REQUESTS).map(plan).collect::<Result<_>>()?;
-        ensure!(plans.iter().all(|plan| plan.len() == 2), "a plan has another number of charges than 2");
-        Ok(Self { store: reference(), plans })
+        Ok(Self { store: reference(), plans: plans_of_two()? })
     }
 }
 
+/// The plans that an engine makes for the check of two rules.
+fn plans_of_two() -> Result<Vec<Plan>> {
+    let way = two_of_thousand(Keeping::default())?;
+    let plan = |request| {
+        way.ask(request, Timestamp::from_micros(START_US));
+        way.engine.store().take().context("the engine did not ask its store")
+    };
+    let plans: Vec<Plan> = (0..REQUESTS).map(plan).collect::<Result<_>>()?;
+    ensure!(plans.iter().all(|plan| plan.len() == 2), "a plan has another number of charges than 2");
+    Ok(plans)
+}
+
 impl Asked for Step {
-    #[inline]
+    #[inline(never)]
     fn ask(&self, request: usize, now: Timestamp) -> bool {
         self.store.decide_now(&self.plans[request], now).is_ok_and(|answer| answer.allowed())
+    }
+}
+
+/// What is left of a check without the engine: the request is put together, and the store that allows everything is asked
+/// with the plan that the engine would make of it.
+pub(super) struct Nod {
+    callers: Callers,
+    plans: Vec<Plan>,
+}
+
+impl Nod {
+    pub(super) fn new() -> Result<Self> {
+        Ok(Self { callers: Callers::new(), plans: plans_of_two()? })
+    }
+}
+
+impl Asked for Nod {
+    #[inline(never)]
+    fn ask(&self, request: usize, now: Timestamp) -> bool {
+        Order::with(self.callers.get(request), |check| {
+            black_box(check);
+            let answer = pin!(Nodding.decide(&self.plans[request], now)).poll(&mut at_once());
+            matches!(&answer, Poll::Ready(Ok(answer)) if answer.allowed())
+        })
     }
 }
 
@@ -116,7 +146,7 @@ impl Peer {
 }
 
 impl Asked for Peer {
-    #[inline]
+    #[inline(never)]
     fn ask(&self, request: usize, _: Timestamp) -> bool {
         self.limitador.decide(self.callers.get(request))
     }

@@ -3,6 +3,7 @@
 mod keys;
 mod pay;
 mod prepared;
+mod short;
 
 use smallvec::SmallVec;
 
@@ -215,14 +216,10 @@ impl Plan {
     }
 
     /// Adds a charge on the key that begins at `start`, or takes the key back.
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "every charge comes here, and half of a call is its beginning and end"
-    )]
+    #[inline]
     fn push(&mut self, start: usize, limit: &Limit, cost: u64, pay: Pay) -> Result<(), PlanError> {
         let end = self.keys.len();
-        let length = 1_u64.rotate_left(u32::from((end - start).to_le_bytes()[0]));
+        let length = length_bit(end - start);
         if self.lengths & length != 0 || self.entries.len() >= MAX_CHARGES {
             self.takes(start, limit, pay).inspect_err(|_| self.keys.truncate(start))?;
         }
@@ -230,8 +227,7 @@ impl Plan {
             self.takes_unusual(limit, pay).inspect_err(|_| self.keys.truncate(start))?;
         }
         self.lengths |= length;
-        let key_end = u32::try_from(end).expect("64 keys of at most 4 KiB end below 2^32");
-        self.entries.push(Entry { key_end, group: self.groups, pay, cost, limit: *limit });
+        self.entries.push(Entry { key_end: key_end(end), group: self.groups, pay, cost, limit: *limit });
         Ok(())
     }
 
@@ -311,6 +307,17 @@ impl Plan {
             entry.charge(key)
         })
     }
+}
+
+#[inline]
+fn key_end(end: usize) -> u32 {
+    u32::try_from(end).expect("64 keys of at most 4 KiB end below 2^32")
+}
+
+/// The bit of a key's length, of which the lowest byte is enough.
+#[inline]
+const fn length_bit(length: usize) -> u64 {
+    1_u64.rotate_left(length.to_le_bytes()[0] as u32)
 }
 
 #[cfg(test)]

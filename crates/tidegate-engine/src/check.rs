@@ -113,6 +113,27 @@ impl<'a> Check<'a> {
 
     /// Whether it keeps to all bounds.
     pub fn validate(&self) -> Result<(), Malformed> {
+        if self.is_plainly_valid() { Ok(()) } else { self.validate_all() }
+    }
+
+    /// Whether it is seen in a few steps that it keeps to all bounds, as nearly all do.
+    #[inline]
+    fn is_plainly_valid(&self) -> bool {
+        let Self { domain, attributes, descriptors, cost, idempotency_key } = self;
+        let is_usual = descriptors.is_empty() && idempotency_key.is_none() && !domain.is_empty();
+        let (mut names, mut values) = (domain.len(), 0);
+        for (name, value) in *attributes {
+            names |= name.len();
+            values |= value.len();
+        }
+        // No number is larger than all of their bits together: the shares of three bounds are seen at once.
+        let attributes = attributes.len() * (MAX_NAME_BYTES / MAX_ATTRIBUTES);
+        let values = values / (MAX_VALUE_BYTES / MAX_NAME_BYTES);
+        is_usual && (names | values | attributes) < MAX_NAME_BYTES && *cost <= MAX_COST
+    }
+
+    #[inline(never)]
+    fn validate_all(&self) -> Result<(), Malformed> {
         if self.domain.is_empty() {
             return Err(Malformed::NoDomain);
         }
@@ -184,4 +205,45 @@ fn few(what: &'static str, count: usize, most: usize) -> Result<(), Malformed> {
 
 fn affordable(cost: u64) -> Result<(), Malformed> {
     if cost > MAX_COST { Err(Malformed::Cost { cost }) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Around bounds, and well within them.
+    fn lengths(most: usize) -> impl Strategy<Value = usize> {
+        prop_oneof![4 => 0..20_usize, 1 => (most - 2)..=(most + 1)]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_plainly_valid_is_valid(
+            domain in lengths(MAX_NAME_BYTES),
+            pairs in prop::collection::vec((lengths(MAX_NAME_BYTES), lengths(MAX_VALUE_BYTES)), 0..4),
+            count in lengths(MAX_ATTRIBUTES),
+            cost in prop_oneof![0..9_u64, MAX_COST - 1..=MAX_COST + 1],
+            key in prop::option::of(lengths(MAX_NAME_BYTES)),
+        ) {
+            let text = "x".repeat(MAX_VALUE_BYTES + 1);
+            let few = pairs.iter().map(|(name, value)| (&text[..*name], &text[..*value]));
+            let attributes: Vec<(&str, &str)> = few.chain((0..count).map(|_| ("a", "b"))).collect();
+            let check = Check {
+                attributes: &attributes,
+                cost,
+                idempotency_key: key.map(|length| &text[..length]),
+                ..Check::new(&text[..domain])
+            };
+            prop_assert!(!check.is_plainly_valid() || check.validate_all().is_ok());
+            prop_assert_eq!(check.validate(), check.validate_all());
+        }
+    }
+
+    #[test]
+    fn an_ordinary_check_is_plainly_valid() {
+        let attributes = [("api_key", "k1"), ("path", "/api/v1/orders")];
+        assert!(Check { attributes: &attributes, ..Check::new("api") }.is_plainly_valid());
+    }
 }

@@ -10,6 +10,7 @@ use tidegate_rules::Domain;
 use tidegate_rules::rule::{Action, Counted, Mode, Rule, RuleLimit};
 use tidegate_store::Answer;
 
+use crate::loaded::LoadedDomain;
 use crate::meaning::{Meaning, Tier};
 
 pub(crate) use judged::Judged;
@@ -64,7 +65,7 @@ pub struct Decision {
     pub replayed: bool,
     /// Whether it holds slots that should be given back.
     pub holds: bool,
-    pub(crate) domain: Option<Arc<Domain>>,
+    pub(crate) domain: Option<Arc<LoadedDomain>>,
     /// What the request was charged for.
     pub(crate) meaning: Meaning,
     /// What the store said about that.
@@ -158,7 +159,7 @@ impl Decision {
 
     /// The domain, if the rules have it.
     pub fn domain(&self) -> Option<&Domain> {
-        self.domain.as_deref()
+        self.domain.as_deref().map(|loaded| &*loaded.domain)
     }
 
     /// Every limit that had a word in it, in the order of the rules, enforcing ones first.
@@ -252,7 +253,7 @@ impl Decision {
     }
 
     fn rule(&self, rule: u32) -> Option<&Rule> {
-        self.domain.as_ref()?.rules.get(rule as usize)
+        self.domain()?.rules.get(rule as usize)
     }
 
     fn view<'d>(&'d self, judged: Judged<'d>) -> LimitView<'d> {

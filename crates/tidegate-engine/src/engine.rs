@@ -1,8 +1,10 @@
 //! The stations in their order.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::mem;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use arc_swap::ArcSwap;
 use tidegate_core::{Charge, Pay, Plan, PlanError, Ticket, Timestamp};
@@ -84,28 +86,37 @@ impl<S: Store> Engine<S> {
 
     /// May this request pass?
     pub async fn check(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
-        let mut decision = Decision::free(now);
+        let mut answer = Ok(Decision::free(now));
+        if let Ok(decision) = &mut answer
+            && let Err(malformed) = self.decide(check, decision).await
         {
-            let mut plan = Plan::new();
-            let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
-            self.enter(&mut way, check)?;
-            self.resolve(&mut way, check)?;
-            ask(&mut way, |plan| self.store.decide(plan, now)).await;
-            self.settle(&mut way)?;
-            self.keep(&way, check).await;
-            self.observe(&way);
+            answer = Err(*malformed);
         }
-        Ok(decision)
+        answer
+    }
+
+    /// The way of a check, to a decision that is filled where it stands: it is large. What is malformed is rare, and boxed
+    /// so that all others have nothing to carry.
+    async fn decide(&self, check: &Check<'_>, decision: &mut Decision) -> Result<(), Box<Malformed>> {
+        let mut plan = Plan::new();
+        let mut way = Way::new(&mut plan, decision);
+        self.enter(&mut way, check)?;
+        self.resolve(&mut way, check)?;
+        ask(&mut way, |plan, now| self.store.decide(plan, now)).await;
+        self.settle(&mut way)?;
+        self.give_back(self.keep(&way, check), way.decision.at).await;
+        self.observe(&way);
+        Ok(())
     }
 
     /// Would it pass? Nothing is charged.
     pub async fn peek(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
         let mut decision = Decision::free(now);
         let mut plan = Plan::new();
-        let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
+        let mut way = Way::new(&mut plan, &mut decision);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
-        ask(&mut way, |plan| self.store.read(plan, now)).await;
+        ask(&mut way, |plan, now| self.store.read(plan, now)).await;
         self.settle(&mut way)?;
         decision.holds = false;
         Ok(decision)
@@ -120,10 +131,10 @@ impl<S: Store> Engine<S> {
     ) -> Result<Decision, Malformed> {
         let mut decision = Decision::free(now);
         let mut plan = Plan::new();
-        let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
+        let mut way = Way::new(&mut plan, &mut decision);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
-        ask(&mut way, |plan| self.store.reserve(plan, hold, now)).await;
+        ask(&mut way, |plan, now| self.store.reserve(plan, hold, now)).await;
         self.settle(&mut way)?;
         self.keep_reservation(&mut way, check, hold).await;
         self.observe(&way);
@@ -181,10 +192,10 @@ impl<S: Store> Engine<S> {
     ) -> Result<Decision, Malformed> {
         let mut decision = Decision::free(now);
         let mut plan = Plan::new();
-        let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
+        let mut way = Way::new(&mut plan, &mut decision);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
-        ask(&mut way, |plan| async move {
+        ask(&mut way, |plan, now| async move {
             self.store.refund(plan, charged_at, now).await?;
             self.store.read(plan, now).await
         })
@@ -203,7 +214,7 @@ impl<S: Store> Engine<S> {
     ) -> Result<Result<usize, StoreError>, Malformed> {
         let mut decision = Decision::free(now);
         let mut plan = Plan::new();
-        let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
+        let mut way = Way::new(&mut plan, &mut decision);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
         let reset = contained(async { self.store.reset(way.plan, now).await }).await;
@@ -214,7 +225,7 @@ impl<S: Store> Engine<S> {
     pub fn overloaded(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
         let mut decision = Decision::free(now);
         let mut plan = Plan::new();
-        let mut way = Way::new(self.loaded.load(), &mut plan, &mut decision);
+        let mut way = Way::new(&mut plan, &mut decision);
         self.enter(&mut way, check)?;
         way.silence = Silence::Broken(Trouble::Overload);
         self.settle(&mut way)?;
@@ -224,7 +235,7 @@ impl<S: Store> Engine<S> {
 
     fn enter(&self, way: &mut Way<'_>, check: &Check<'_>) -> Result<(), Malformed> {
         check.validate().inspect_err(|_| self.observed.malformed())?;
-        way.enter(check.domain, self.tickets.next());
+        way.enter(check.domain, &self.loaded.load(), self.tickets.next());
         Ok(())
     }
 
@@ -234,8 +245,8 @@ impl<S: Store> Engine<S> {
         let Decision { domain: Some(domain), at, meaning, .. } = &mut **decision else { return Ok(()) };
         let stations = contain(|| {
             let mut matches = Matches::default();
-            matching::find_into(check, domain, &mut matches)?;
-            resolve::plan_into(check, domain, &matches, (*at, plan, meaning))
+            matching::find_into(check, &domain.domain, &mut matches)?;
+            resolve::plan_into(check, &domain.domain, &matches, (*at, plan, meaning))
         });
         match stations {
             Ok(Ok(())) => Ok(()),
@@ -265,10 +276,9 @@ impl<S: Store> Engine<S> {
 
     fn settle(&self, way: &mut Way<'_>) -> Result<(), Malformed> {
         let Way { silence, decision, .. } = way;
-        if matches!(silence, Silence::Panicked | Silence::Broken(Trouble::Panic)) {
-            self.observed.panicked();
+        if !matches!(silence, Silence::NotAsked) {
+            self.fell_silent(silence)?;
         }
-        silence.as_malformed()?;
         if contain(|| settle::settle(decision, silence)).is_err() {
             self.observed.panicked();
             way.begin_again();
@@ -277,21 +287,41 @@ impl<S: Store> Engine<S> {
         Ok(())
     }
 
-    /// Remembers what an admitted check holds, until it is given back or ends; and gives back at once what was paid by one
-    /// that is refused all the same, because all of its quotas are over.
-    async fn keep(&self, way: &Way<'_>, check: &Check<'_>) {
-        let Way { plan, decision, .. } = way;
-        let Decision { at: now, answer: Some(answer), .. } = &**decision else { return };
-        if decision.holds && !decision.replayed {
-            let plan = paid(plan, answer);
-            let terms = plan.charges().filter_map(|charge| charge.limit.term_us());
-            let until = now.plus_us(terms.max().unwrap_or(0));
-            self.remember(decision.id, Held { plan, what: What::Slots, times: check.cost, until }, *now);
-        } else if answer.allowed() && !decision.allowed() {
-            let plan = paid(plan, answer);
-            let given_back = contained(async { self.store.refund(&plan, *now, *now).await }).await;
-            drop((given_back, contained(async { self.store.release(&plan, *now).await }).await));
+    #[cold]
+    fn fell_silent(&self, silence: &Silence) -> Result<(), Malformed> {
+        if matches!(silence, Silence::Panicked | Silence::Broken(Trouble::Panic)) {
+            self.observed.panicked();
         }
+        silence.as_malformed()
+    }
+
+    /// Remembers what an admitted check holds, until it is given back or ends; what was paid by one that is refused all the
+    /// same, because all of its quotas are over.
+    fn keep(&self, way: &Way<'_>, check: &Check<'_>) -> Option<Box<Plan>> {
+        let Way { plan, decision, .. } = way;
+        let Decision { at: now, answer: Some(answer), .. } = &**decision else { return None };
+        if decision.holds && !decision.replayed {
+            self.keep_slots(paid(plan, answer), (decision.id, check.cost), *now);
+            None
+        } else if answer.allowed() && !decision.allowed() {
+            Some(Box::new(paid(plan, answer)))
+        } else {
+            None
+        }
+    }
+
+    #[inline(never)]
+    fn keep_slots(&self, plan: Plan, (id, times): (Ticket, u64), now: Timestamp) {
+        let terms = plan.charges().filter_map(|charge| charge.limit.term_us());
+        let until = now.plus_us(terms.max().unwrap_or(0));
+        self.remember(id, Held { plan, what: What::Slots, times, until }, now);
+    }
+
+    /// Gives back what was paid, if anything was in vain.
+    async fn give_back(&self, paid: Option<Box<Plan>>, now: Timestamp) {
+        let Some(plan) = paid else { return };
+        let given_back = contained(async { self.store.refund(&plan, now, now).await }).await;
+        drop((given_back, contained(async { self.store.release(&plan, now).await }).await));
     }
 
     /// The same for a reservation.
@@ -325,24 +355,32 @@ impl<S: Store> Engine<S> {
     }
 
     fn observe(&self, way: &Way<'_>) {
-        self.observed.decision(way.decision, way.counts(), way.started.elapsed());
+        self.observed.decision(way.decision, way.started.elapsed());
     }
 }
 
 /// Asks the store, unless there is nothing to ask.
-async fn ask<'w, F>(way: &'w mut Way<'_>, question: impl FnOnce(&'w Plan) -> F)
+async fn ask<'w, F>(way: &'w mut Way<'_>, question: impl FnOnce(&'w Plan, Timestamp) -> F)
 where
     F: Future<Output = Result<Answer, StoreError>>,
 {
     let Way { plan, silence, decision, .. } = way;
+    let (plan, decision): (&Plan, &mut Decision) = (plan, decision);
     if plan.is_empty() {
         return;
     }
     let asked = contained(async {
-        match question(plan).await {
-            Ok(answer) => decision.answer = Some(answer),
-            Err(error) => *silence = Silence::Failed(error),
-        }
+        let mut asked = pin!(question(plan, decision.at));
+        poll_fn(|context| {
+            match asked.as_mut().poll(context) {
+                // There was none: to say so saves looking, and a copy.
+                Poll::Ready(Ok(answer)) => mem::forget(decision.answer.replace(answer)),
+                Poll::Ready(Err(error)) => *silence = Silence::Failed(error),
+                Poll::Pending => return Poll::Pending,
+            }
+            Poll::Ready(())
+        })
+        .await;
     });
     if asked.await.is_err() {
         *silence = Silence::Panicked;

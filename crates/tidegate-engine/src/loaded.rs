@@ -5,13 +5,15 @@ use std::sync::Arc;
 use tidegate_rules::{Domain, Snapshot};
 
 use crate::observe::{Observed, RuleCounts};
+use crate::swar;
 
 /// The rules in force.
 #[derive(Debug, Default)]
 pub(crate) struct Loaded {
     pub(crate) snapshot: Arc<Snapshot>,
+    pub(crate) version: u64,
     /// In the order of their names.
-    domains: Vec<LoadedDomain>,
+    domains: Vec<Arc<LoadedDomain>>,
 }
 
 /// The rules of a domain, and where their decisions are counted.
@@ -24,22 +26,26 @@ pub(crate) struct LoadedDomain {
 
 impl Loaded {
     pub(crate) fn new(snapshot: Snapshot, observed: &Observed) -> Self {
-        let load = |domain: &Arc<Domain>| LoadedDomain {
-            domain: Arc::clone(domain),
-            counts: observed.counts_of(domain),
+        let load = |domain: &Arc<Domain>| {
+            Arc::new(LoadedDomain { domain: Arc::clone(domain), counts: observed.counts_of(domain) })
         };
-        let mut domains: Vec<LoadedDomain> = snapshot.domains().map(load).collect();
+        let mut domains: Vec<Arc<LoadedDomain>> = snapshot.domains().map(load).collect();
         domains.sort_by(|one, other| one.domain.name.cmp(&other.domain.name));
-        Self { snapshot: Arc::new(snapshot), domains }
+        Self { version: snapshot.version(), snapshot: Arc::new(snapshot), domains }
     }
 
-    /// The place of the domain of that name.
-    pub(crate) fn place(&self, domain: &str) -> Option<usize> {
-        self.domains.binary_search_by(|loaded| (*loaded.domain.name).cmp(domain)).ok()
+    /// The domain of that name.
+    #[inline]
+    pub(crate) fn domain(&self, name: &str) -> Option<&Arc<LoadedDomain>> {
+        match &*self.domains {
+            [only] => Some(only).filter(|only| swar::are_same(only.domain.name.as_bytes(), name.as_bytes())),
+            domains => find(domains, name),
+        }
     }
+}
 
-    /// The domain at that place.
-    pub(crate) fn at(&self, place: usize) -> Option<&LoadedDomain> {
-        self.domains.get(place)
-    }
+#[inline(never)]
+fn find<'d>(domains: &'d [Arc<LoadedDomain>], name: &str) -> Option<&'d Arc<LoadedDomain>> {
+    let place = domains.binary_search_by(|loaded| (*loaded.domain.name).cmp(name)).ok()?;
+    domains.get(place)
 }

@@ -1,5 +1,7 @@
 //! Which rules a check matches: takes the check and the rules, gives matches; knows neither numbers nor time.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 use tidegate_rules::Domain;
 use tidegate_rules::condition::Facts;
@@ -22,7 +24,8 @@ pub struct Matches<'v> {
 pub struct Views<'v> {
     /// The view in which every word that was said first counts.
     pub(crate) first: View<'v>,
-    others: Vec<View<'v>>,
+    /// Most checks have none; counted, so that it takes one step to see that there is nothing to drop.
+    others: Option<Arc<[View<'v>]>>,
 }
 
 /// The facts of a request, and the rules of ours that they match.
@@ -74,13 +77,17 @@ fn find_by_descriptors<'v>(
 ) -> Result<(), Malformed> {
     let Matches { views: Views { first, others }, tree } = matches;
     tell_entries(&mut first.facts, check, domain);
+    let mut contradicting_views = Vec::new();
     for descriptor in contradicting(check, domain, &first.facts) {
         let mut other = View { descriptor: Some(descriptor), ..View::default() };
         tell_pairs(&mut other.facts, domain, check.descriptors[usize::from(descriptor)].entries);
         tell_pairs(&mut other.facts, domain, check.attributes);
         tell_entries(&mut other.facts, check, domain);
         look_up(&mut other, domain)?;
-        others.push(other);
+        contradicting_views.push(other);
+    }
+    if !contradicting_views.is_empty() {
+        *others = Some(contradicting_views.into());
     }
     find_in_tree(check, domain, tree);
     Ok(())
@@ -94,17 +101,17 @@ impl<'v> Views<'v> {
 
     /// The one at that place.
     pub fn get(&self, place: usize) -> Option<&View<'v>> {
-        if place == 0 { Some(&self.first) } else { self.others.get(place - 1) }
+        if place == 0 { Some(&self.first) } else { self.others.as_ref()?.get(place - 1) }
     }
 
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &View<'v>> {
-        std::iter::once(&self.first).chain(&self.others)
+        std::iter::once(&self.first).chain(self.others.iter().flat_map(|others| others.iter()))
     }
 
     /// Whether descriptors disagree.
     pub(crate) fn are_several(&self) -> bool {
-        !self.others.is_empty()
+        self.others.is_some()
     }
 }
 
@@ -134,12 +141,12 @@ fn is_header(name: &str) -> bool {
 /// A path without its query, so that no question mark leads around a rule; all else as it was said.
 #[inline]
 fn meant<'v>(domain: &Domain, attribute: AttributeId, value: &'v str) -> &'v str {
-    if domain.path == Some(attribute) { without_query(value) } else { value }
+    if domain.path.is(attribute) && has_query(value) { before_query(value) } else { value }
 }
 
-#[inline]
-fn without_query(path: &str) -> &str {
-    if swar::has_either(path.as_bytes(), b'?', b'#') { before_query(path) } else { path }
+#[inline(never)]
+fn has_query(path: &str) -> bool {
+    swar::has_either(path.as_bytes(), b'?', b'#')
 }
 
 #[cold]
@@ -155,27 +162,30 @@ fn tell_entries<'v>(facts: &mut Facts<'v>, check: &Check<'v>, domain: &Domain) {
 }
 
 fn tell_pairs<'v>(facts: &mut Facts<'v>, domain: &Domain, pairs: &[(&'v str, &'v str)]) {
-    let path = domain.path.map_or(usize::MAX, AttributeId::index);
-    for (name, value) in pairs {
-        let Some(attribute) = attribute(domain, name) else { continue };
-        if attribute.index() == path {
-            tell_path(facts, domain, (attribute, value));
-        } else {
-            facts.set_first(attribute, value);
+    let mut rest = pairs;
+    while let [(name, value), others @ ..] = rest {
+        rest = others;
+        match domain.names.get_short(name) {
+            Some(attribute) if !(domain.path.is(attribute) && has_query(value)) => {
+                facts.set_first(attribute, value);
+            }
+            _ => tell_unusual(facts, domain, (name, value)),
         }
     }
 }
 
-fn tell_path<'v>(facts: &mut Facts<'v>, domain: &Domain, (attribute, path): (AttributeId, &'v str)) {
-    let meant = without_query(path);
+/// A path with a query, or a name that is not found in a few steps.
+#[inline(never)]
+fn tell_unusual<'v>(facts: &mut Facts<'v>, domain: &Domain, (name, value): (&str, &'v str)) {
+    let Some(attribute) = attribute(domain, name) else { return };
+    let meant = meant(domain, attribute, value);
     facts.set_first(attribute, meant);
-    if meant.len() < path.len() {
-        tell_query(facts, domain, path);
+    if meant.len() < value.len() {
+        tell_query(facts, domain, value);
     }
 }
 
 /// What rules ask of the query, from the path that came with it. Values are compared as they were sent.
-#[cold]
 fn tell_query<'v>(facts: &mut Facts<'v>, domain: &Domain, path: &'v str) {
     if domain.query.is_empty() {
         return;

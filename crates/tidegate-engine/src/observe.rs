@@ -139,7 +139,8 @@ impl Observed {
     }
 
     /// Takes note of a decision.
-    pub(crate) fn decision(&self, decision: &Decision, rules: &[Arc<RuleCounts>], took: Duration) {
+    pub(crate) fn decision(&self, decision: &Decision, took: Duration) {
+        let rules = decision.domain.as_deref().map_or(&[][..], |loaded| &loaded.counts);
         self.took(took);
         self.outcomes[decision.outcome as usize].fetch_add(1, Relaxed);
         if decision.is_clear && decision.meaning.shadow_alone.is_empty() {
@@ -174,7 +175,7 @@ impl Observed {
     }
 
     fn took(&self, took: Duration) {
-        let ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        let ns = took.as_secs().saturating_mul(1_000_000_000).saturating_add(took.subsec_nanos().into());
         let bucket = DURATION_BUCKETS_NS.partition_point(|end| *end < ns);
         self.durations[bucket].fetch_add(1, Relaxed);
         self.duration_sum_ns.fetch_add(ns, Relaxed);

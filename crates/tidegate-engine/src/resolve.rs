@@ -17,7 +17,7 @@ use tidegate_rules::condition::Facts;
 use tidegate_rules::rule::{Action, Cost, Mode, Numbers, Rule, RuleLimit};
 
 use crate::check::{Check, Malformed, Override};
-use crate::matching::Matches;
+use crate::matching::{Matches, View};
 use crate::meaning::{Kind, LimitAt, Meaning, Part, Tier};
 
 use chosen::{Chosen, Source};
@@ -49,19 +49,22 @@ pub fn plan<'v>(
 }
 
 /// The same into a plan that has its ticket and nothing else yet.
+#[inline]
 pub(crate) fn plan_into<'v>(
     check: &Check<'v>,
     domain: &'v Domain,
     matches: &Matches<'v>,
     (now, plan, meaning): (Timestamp, &mut Plan, &mut Meaning),
 ) -> Result<(), Malformed> {
-    let mut writer = Writer { check, domain, matches, now, plan, meaning };
-    if writer.all_are_plain() {
-        writer.charge_plain_rules()?;
+    if check.descriptors.is_empty() && all_are_plain(domain, &matches.views.first) {
+        charge_plain_rules(check, domain, &matches.views.first, (plan, meaning))?;
     } else {
-        writer.charge_chosen()?;
+        Writer { check, domain, matches, now, plan, meaning }.charge_chosen()?;
     }
-    if let Some(name) = check.idempotency_key { writer.idempotency(name) } else { Ok(()) }
+    match check.idempotency_key {
+        Some(name) => Writer { check, domain, matches, now, plan, meaning }.idempotency(name),
+        None => Ok(()),
+    }
 }
 
 /// Whether one of the rules decides by itself, which none does that decides by its limits.
@@ -86,16 +89,6 @@ struct Writer<'a, 'v> {
 }
 
 impl<'a, 'v> Writer<'a, 'v> {
-    /// Whether all rules are plain, and nothing is said about descriptors or other views.
-    fn all_are_plain(&self) -> bool {
-        let is_plain = |number: &u32| self.domain.rules[*number as usize].plain.is_some();
-        self.check.descriptors.is_empty() && self.matches.views.first.rules.iter().all(is_plain)
-    }
-
-    fn charge_plain_rules(&mut self) -> Result<(), Malformed> {
-        self.matches.views.first.rules.iter().try_for_each(|number| self.charge_plain(*number))
-    }
-
     /// What is not as simple: rules are chosen first.
     #[inline(never)]
     fn charge_chosen(&mut self) -> Result<(), Malformed> {
@@ -106,7 +99,7 @@ impl<'a, 'v> Writer<'a, 'v> {
             return Ok(());
         }
         for one in chosen.iter().filter(|one| one.decides) {
-            if one.plain { self.charge_plain(one.rule.unwrap_or(0))? } else { self.charge(one)? }
+            if one.plain { self.charge_one_plain(one)? } else { self.charge(one)? }
         }
         for one in chosen.iter().filter(|one| !one.decides) {
             self.plan.next_group();
@@ -115,32 +108,10 @@ impl<'a, 'v> Writer<'a, 'v> {
         Ok(())
     }
 
-    /// What [`Self::charge`] does, in fewer steps, with a rule that has nothing unusual.
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "most checks do little else, and rules that are not plain are rare"
-    )]
-    fn charge_plain(&mut self, number: u32) -> Result<(), Malformed> {
-        let rule = &self.domain.rules[number as usize];
-        let Some(plain) = &rule.plain else { return Ok(()) };
-        let facts = &self.matches.views.first.facts;
-        let value = plain.by.and_then(|by| facts.get(by)).map(str::as_bytes);
-        if value.is_none() && plain.by.is_some() {
-            return Ok(());
-        }
-        let values = match plain.tenant {
-            Some(tenant) => Values { home: facts.get(tenant).map(str::as_bytes), own: value },
-            None => Values { home: value, own: None },
-        };
-        let cost = self.check.cost.saturating_mul(plain.cost);
-        for (limit, charge) in (0_u16..).zip(&plain.charges) {
-            self.plan.charge_prepared(charge, values, cost)?;
-            let at = LimitAt { rule: number, tier: Tier::Own, limit };
-            let (kind, made, descriptor) = (Kind::of(&charge.limit, cost), None, None);
-            self.meaning.parts.push(Part { at, made, descriptor, cost, kind, enforced: true, of_view: true });
-        }
-        Ok(())
+    fn charge_one_plain(&mut self, chosen: &Chosen) -> Result<(), Malformed> {
+        let Self { check, domain, matches, plan, meaning, .. } = self;
+        let rule = (*domain, chosen.rule.unwrap_or(0));
+        charge_plain(rule, &matches.views.first.facts, check.cost, (plan, meaning))
     }
 
     fn charge(&mut self, chosen: &Chosen) -> Result<(), Malformed> {
@@ -258,6 +229,52 @@ impl<'a, 'v> Writer<'a, 'v> {
         self.plan.set_idempotency(Idempotency { key, keep_us, asked: Some(self.check.fingerprint()) });
         Ok(())
     }
+}
+
+fn all_are_plain(domain: &Domain, view: &View<'_>) -> bool {
+    domain.is_plain || view.rules.iter().all(|number| domain.rules[*number as usize].plain.is_some())
+}
+
+/// What [`Writer::charge_chosen`] does if all rules are plain, and nothing is said about descriptors or other views.
+#[inline(never)]
+fn charge_plain_rules(
+    check: &Check<'_>,
+    domain: &Domain,
+    view: &View<'_>,
+    (plan, meaning): (&mut Plan, &mut Meaning),
+) -> Result<(), Malformed> {
+    for number in &view.rules {
+        charge_plain((domain, *number), &view.facts, check.cost, (plan, meaning))?;
+    }
+    Ok(())
+}
+
+/// What [`Writer::charge`] does, in fewer steps, with a rule that has nothing unusual.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "most checks do little else, and rules that are not plain are rare")]
+fn charge_plain(
+    (domain, number): (&Domain, u32),
+    facts: &Facts<'_>,
+    times: u64,
+    (plan, meaning): (&mut Plan, &mut Meaning),
+) -> Result<(), Malformed> {
+    let Some(plain) = &domain.rules[number as usize].plain else { return Ok(()) };
+    let value = plain.by.and_then(|by| facts.get(by)).map(str::as_bytes);
+    if value.is_none() && plain.by.is_some() {
+        return Ok(());
+    }
+    let values = match plain.tenant {
+        Some(tenant) => Values { home: facts.get(tenant).map(str::as_bytes), own: value },
+        None => Values { home: value, own: None },
+    };
+    let cost = times.saturating_mul(plain.cost);
+    for (limit, charge) in (0_u16..).zip(&plain.charges) {
+        plan.charge_prepared(charge, &values, cost)?;
+        let at = LimitAt { rule: number, tier: Tier::Own, limit };
+        let (kind, made, descriptor) = (Kind::of(&charge.limit, cost), None, None);
+        meaning.parts.push(Part { at, made, descriptor, cost, kind, enforced: true, of_view: true });
+    }
+    Ok(())
 }
 
 #[inline]

@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use tidegate_core::{Outcome as Verdicts, Retry};
+use tidegate_core::{Outcome as Verdicts, Retry, Verdict};
 use tidegate_rules::rule::{Action, Class, Mode, Rule};
 use tidegate_store::{Answer, StoreError};
 
@@ -48,7 +48,7 @@ pub(crate) fn settle(decision: &mut Decision, silence: &Silence) {
 /// A rule decides by itself.
 #[cold]
 fn alone(decision: &mut Decision, rule: u32) {
-    let rules = decision.domain.as_deref().map(|domain| &domain.rules);
+    let rules = decision.domain().map(|domain| &domain.rules);
     if rules.is_some_and(|rules| rules[rule as usize].action == Action::Block) {
         decision.outcome = Outcome::Deny;
     }
@@ -59,8 +59,7 @@ fn alone(decision: &mut Decision, rule: u32) {
 #[cold]
 fn undecided(decision: &mut Decision, trouble: Trouble) {
     let has_rule = |part: &&Part| part.enforced && !part.is_gate() && part.at.tier != Tier::Override;
-    let class_of =
-        |part: &Part| Some(effective(decision.domain.as_ref()?.rules.get(part.at.rule as usize)?, part));
+    let class_of = |part: &Part| Some(effective(decision.domain()?.rules.get(part.at.rule as usize)?, part));
     let parts = decision.meaning.parts.iter().filter(has_rule);
     let class = parts.filter_map(class_of).max().unwrap_or_default();
     by_class(decision, class, trouble);
@@ -69,7 +68,7 @@ fn undecided(decision: &mut Decision, trouble: Trouble) {
 /// Nothing is known but the domain: its strictest class has the say.
 #[cold]
 pub(crate) fn broken(decision: &mut Decision, trouble: Trouble) {
-    let class = decision.domain.as_deref().map(|domain| domain.class).unwrap_or_default();
+    let class = decision.domain().map(|domain| domain.class).unwrap_or_default();
     by_class(decision, class, trouble);
 }
 
@@ -111,7 +110,7 @@ fn clear(meaning: &Meaning, answer: &Answer) -> Option<Clear> {
     if meaning.has_gates || meaning.has_tree || !answer.allowed() {
         return None;
     }
-    let (mut holds, mut least_left, mut least) = (false, None, (0, 0));
+    let (mut holds, mut least) = (false, None);
     for (place, (part, verdict)) in (0_u16..).zip(meaning.parts.iter().zip(&answer.verdicts)) {
         if verdict.outcome != Verdicts::Allowed {
             return None;
@@ -119,12 +118,11 @@ fn clear(meaning: &Meaning, answer: &Answer) -> Option<Clear> {
         if part.kind == Kind::Slots {
             holds |= answer.paid(usize::from(place));
         }
-        let left = (verdict.remaining, verdict.limit);
-        if part.enforced && (least_left.is_none() || has_less(left, least)) {
-            (least_left, least) = (Some(place), left);
+        if part.enforced && least.is_none_or(|(_, least)| has_less(verdict, least)) {
+            least = Some((place, verdict));
         }
     }
-    least_left.map(|least_left| Clear { holds, least_left })
+    least.map(|(least_left, _)| Clear { holds, least_left })
 }
 
 /// What [`clear`] finds, and all that it does not.
@@ -160,7 +158,7 @@ struct Weighed {
 
 fn weigh(decision: &Decision) -> Weighed {
     let mut weighed = Weighed::default();
-    let mut least = (0, 0);
+    let mut least = None;
     for one in decision.judged() {
         weighed.holds |= one.paid && one.part.kind == Kind::Slots;
         if weighed.degraded.is_none() && !one.allows() && degrades(decision, &one) {
@@ -169,9 +167,8 @@ fn weigh(decision: &Decision) -> Weighed {
         if one.part.is_of_tree() && is_quota(decision, &one) {
             weighed.quotas_over = Some(weighed.quotas_over.unwrap_or(true) && !one.allows());
         }
-        let left = (one.verdict.remaining, one.verdict.limit);
-        if one.part.enforced && (weighed.least_left.is_none() || has_less(left, least)) {
-            (weighed.least_left, least) = (Some(one.place), left);
+        if one.part.enforced && least.is_none_or(|least| has_less(one.verdict, least)) {
+            (weighed.least_left, least) = (Some(one.place), Some(one.verdict));
         }
     }
     weighed
@@ -201,10 +198,10 @@ fn most_refusing(decision: &Decision, quotas_over: bool) -> Option<usize> {
     refusing.min_by_key(|one| Reverse(wait(one))).map(|one| one.place)
 }
 
-/// Whether less is left of one amount than of another.
+/// Whether less is left of one limit than of another, each measured by its amount.
 #[inline]
-fn has_less((left, amount): (u64, u64), (other_left, other_amount): (u64, u64)) -> bool {
-    u128::from(left) * u128::from(other_amount) < u128::from(other_left) * u128::from(amount)
+fn has_less(one: &Verdict, other: &Verdict) -> bool {
+    u128::from(one.remaining) * u128::from(other.limit) < u128::from(other.remaining) * u128::from(one.limit)
 }
 
 #[cfg(test)]

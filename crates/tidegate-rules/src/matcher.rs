@@ -13,6 +13,7 @@
 mod pivot;
 mod literal;
 mod choice;
+mod equals;
 mod filed;
 mod index;
 mod trie;
@@ -26,12 +27,15 @@ use smallvec::SmallVec;
 
 use crate::condition::{Condition, Facts};
 use choice::Popularity;
+use equals::Equals;
 use filed::{Filed, Hits, Known};
 use index::{Builder, Index};
 
 /// All rules' conditions, ready to be asked at once.
 pub struct Matcher {
     conditions: Vec<Condition>,
+    /// What is left of conditions once a part is known.
+    equals: Equals,
     index: Index,
     /// Rules without a pivot.
     always: Vec<Filed>,
@@ -47,17 +51,18 @@ impl Matcher {
     pub fn new(conditions: Vec<Condition>) -> Self {
         let popularity = Popularity::of(&conditions);
         let (mut index, mut always, mut unconditional) = (Builder::default(), Vec::new(), Vec::new());
+        let mut equals = Equals::default();
         for (number, condition) in conditions.iter().enumerate() {
             let rule = u32::try_from(number).expect("memory ends before so many rules");
             match popularity.choose(condition) {
                 Some(choice) => choice.filings.into_iter().for_each(|(pivot, known)| {
-                    index.file(pivot, Filed { rule, known });
+                    index.file(pivot, Filed { rule, known: left_to_ask(condition, known, &mut equals) });
                 }),
                 None if is_none(condition) => unconditional.push(rule),
                 None => always.push(Filed { rule, known: Known::Nothing }),
             }
         }
-        Self { index: index.build(), conditions, always, unconditional }
+        Self { index: index.build(), conditions, equals, always, unconditional }
     }
 
     /// Puts the numbers of all rules whose condition holds into `found`, ascending, each once, in place of what it held.
@@ -67,7 +72,7 @@ impl Matcher {
     pub fn matches(&self, facts: &Facts<'_>, found: &mut SmallVec<[u32; 16]>) {
         found.clear();
         self.unconditional.iter().for_each(|rule| found.push(*rule));
-        let mut hits = Hits::new(&self.conditions, facts, found);
+        let mut hits = Hits::new((&self.conditions, &self.equals), facts, found);
         hits.take(&self.always);
         self.index.look_up(&mut hits);
         if !found.is_sorted_by(|one, next| one < next) {
@@ -79,6 +84,14 @@ impl Matcher {
     /// How many rules have no pivot and are asked at every request.
     pub fn always_asked(&self) -> usize {
         self.always.len()
+    }
+}
+
+/// What is known of a condition, with what is left to ask if that takes few steps.
+fn left_to_ask(condition: &Condition, known: Known, equals: &mut Equals) -> Known {
+    match (condition, known) {
+        (Condition::All(parts), Known::Part(part)) => equals.add(parts, part).map_or(known, Known::Equals),
+        _ => known,
     }
 }
 

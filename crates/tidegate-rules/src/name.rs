@@ -2,13 +2,17 @@
 //!
 //! Names are given their numbers while rules are compiled; doors look them up and leave out what no rule asks about.
 
-mod short;
+mod word;
+mod table;
 
 use std::collections::HashMap;
 use std::collections::hash_map;
 use std::hash::BuildHasher;
 
-use short::ShortNames;
+use table::{Spelling, Table};
+use word::Word;
+
+use crate::short::Short;
 
 /// The number of an attribute's name among the [`Names`] that gave it.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
@@ -27,12 +31,45 @@ impl AttributeId {
     }
 }
 
+impl Spelling for Short {
+    const NONE: Self = Self::NONE;
+
+    #[inline]
+    fn of(name: &str) -> Option<Self> {
+        Self::new(name)
+    }
+
+    #[inline]
+    fn bits(self) -> u64 {
+        self.mixed()
+    }
+}
+
+/// The number of an attribute or of none, told from another in one step.
+#[derive(Copy, Clone, Debug)]
+pub struct MaybeAttribute(u32);
+
+impl MaybeAttribute {
+    /// Whether it is that one.
+    #[inline]
+    pub const fn is(self, attribute: AttributeId) -> bool {
+        self.0 == attribute.0 as u32
+    }
+}
+
+impl From<Option<AttributeId>> for MaybeAttribute {
+    fn from(attribute: Option<AttributeId>) -> Self {
+        Self(attribute.map_or(u32::MAX, |attribute| attribute.0.into()))
+    }
+}
+
 /// All names that the rules of a snapshot speak of: at most 65 536.
 #[derive(Clone, Debug)]
 pub struct Names {
-    /// Nearly all, found in a few steps.
-    short: ShortNames,
-    /// The others.
+    /// The shortest, which most are.
+    words: Table<Word>,
+    /// Nearly all others.
+    short: Table<Short>,
     long: HashMap<Box<str>, AttributeId, Keyed>,
     all: Vec<Box<str>>,
 }
@@ -49,7 +86,12 @@ pub(crate) fn keyed() -> Keyed {
 
 impl Default for Names {
     fn default() -> Self {
-        Self { short: ShortNames::default(), long: HashMap::with_hasher(keyed()), all: Vec::new() }
+        Self {
+            words: Table::default(),
+            short: Table::default(),
+            long: HashMap::with_hasher(keyed()),
+            all: Vec::new(),
+        }
     }
 }
 
@@ -65,7 +107,7 @@ impl Names {
             return Some(id);
         }
         let id = AttributeId(u16::try_from(self.all.len()).ok()?);
-        if !self.short.insert(name, id) {
+        if !self.words.insert(name, id) && !self.short.insert(name, id) {
             self.long.insert(name.into(), id);
         }
         self.all.push(name.into());
@@ -77,15 +119,16 @@ impl Names {
         self.get_short(name).or_else(|| self.get_long(name))
     }
 
-    /// The same for names that are found in a few steps, as nearly all are.
+    /// The same for names that are found in a few steps, as the shortest are.
     #[inline]
     pub fn get_short(&self, name: &str) -> Option<AttributeId> {
-        self.short.get(name)
+        self.words.get(name)
     }
 
     /// The same for all others.
     pub fn get_long(&self, name: &str) -> Option<AttributeId> {
-        if self.long.is_empty() { None } else { self.long.get(name).copied() }
+        let short = self.short.get(name);
+        if short.is_some() || self.long.is_empty() { short } else { self.long.get(name).copied() }
     }
 
     /// The name behind a number; empty if other names gave it.

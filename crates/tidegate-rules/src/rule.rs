@@ -437,7 +437,7 @@ impl Rule {
 
     fn prepared(&self, limit: &RuleLimit) -> Option<PreparedCharge> {
         let (front, back) = (self.home.front.clone(), limit.back.clone());
-        Some(PreparedCharge { front, back, limit: *limit.plain()? })
+        Some(PreparedCharge::new(front, back, *limit.plain()?))
     }
 
     /// Whether it decides by itself, without a counter.

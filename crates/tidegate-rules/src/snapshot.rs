@@ -8,7 +8,7 @@ use tidegate_core::network::Prefixes;
 use crate::descriptors::Tree;
 use crate::identity::Identity;
 use crate::matcher::Matcher;
-use crate::name::{AttributeId, Names};
+use crate::name::{AttributeId, MaybeAttribute, Names};
 use crate::rule::{Class, Rule};
 
 /// All domains, immutable, under a version.
@@ -28,7 +28,7 @@ pub struct Domain {
     /// The attributes that its rules know.
     pub names: Names,
     /// The one that is a path, if they know it.
-    pub path: Option<AttributeId>,
+    pub path: MaybeAttribute,
     /// Those that are about the query, by the names that they have there.
     pub query: Vec<(Box<str>, AttributeId)>,
     /// What follows from what.
@@ -37,6 +37,8 @@ pub struct Domain {
     pub prefixes: Prefixes,
     /// Our own rules in the order in which they were written, then those of the tree.
     pub rules: Vec<Rule>,
+    /// Whether [all that are ours are plain](Rule::plain).
+    pub is_plain: bool,
     /// Finds our own.
     pub matcher: Matcher,
     /// Finds those of the tree.

@@ -1,5 +1,7 @@
 //! The keys of a plan, one behind the other.
 
+use super::short::SHORT_BYTES;
+
 /// How many bytes need no memory of their own.
 const IN_PLACE: usize = 256;
 
@@ -39,6 +41,35 @@ impl Keys {
         }
         let start = std::mem::replace(&mut self.used, end);
         &mut self.in_place[start..end]
+    }
+
+    /// Room for a short key and where it begins, if there is so much in place. What it holds is of no meaning until it is
+    /// [taken](Self::take).
+    #[inline]
+    pub(super) fn room(&mut self) -> Option<(usize, &mut [u8; SHORT_BYTES])> {
+        let start = self.used;
+        if start > IN_PLACE - SHORT_BYTES || !self.moved.is_empty() {
+            return None;
+        }
+        Some((start, self.in_place[start..].first_chunk_mut()?))
+    }
+
+    /// Writes a part whose length is one byte at that place of the room, without taking it; where it ends, if there is so
+    /// much room.
+    #[inline(never)]
+    pub(super) fn write_short(&mut self, at: usize, part: &[u8]) -> Option<usize> {
+        let length = u8::try_from(part.len()).ok().filter(|length| *length < 0x80)?;
+        let end = at + 1 + part.len();
+        let (first, rest) = self.in_place.get_mut(at..end)?.split_first_mut()?;
+        *first = length;
+        rest.copy_from_slice(part);
+        Some(end)
+    }
+
+    /// Takes what was written up to that end.
+    #[inline]
+    pub(super) fn take(&mut self, end: usize) {
+        self.used = end;
     }
 
     pub(super) fn truncate(&mut self, len: usize) {

@@ -142,7 +142,7 @@ fn saying_when_to_pay_makes_no_plan_larger() {
 
 /// Parts of a length at which their encoding changes, or of any.
 fn parts() -> impl Strategy<Value = Vec<u8>> {
-    let lengths = prop_oneof![0..20_usize, 120..136_usize, 508..520_usize];
+    let lengths = prop_oneof![0..20_usize, 26..44_usize, 120..136_usize, 508..520_usize];
     (lengths, any::<u8>()).prop_map(|(length, byte)| vec![byte; length])
 }
 
@@ -155,16 +155,39 @@ proptest! {
         own in prop::option::of(parts()),
     ) {
         let (front, back) = (EncodedParts::new(&[b"api", &known]), EncodedParts::new(&[&limit_name]));
-        let prepared = PreparedCharge { front, back, limit: limit() };
+        let prepared = PreparedCharge::new(front, back, limit());
         let values = Values { home: home.as_deref(), own: own.as_deref() };
         let homes: Vec<&[u8]> = [b"api", known.as_slice()].into_iter().chain(home.as_deref()).collect();
         let owns: Vec<&[u8]> = [limit_name.as_slice()].into_iter().chain(own.as_deref()).collect();
         let key = Key { home: &homes, own: &owns };
         let (mut plan, mut expected) = (Plan::new(), Plan::new());
-        plan.charge_prepared(&prepared, values, 3).unwrap();
+        plan.charge_prepared(&prepared, &values, 3).unwrap();
         expected.charge(key, limit(), 3).unwrap();
         prop_assert_eq!(plan.get(0).key, expected.get(0).key);
         prop_assert_eq!(format!("{plan:?}"), format!("{expected:?}"));
+    }
+
+    #[test]
+    fn prepared_charges_make_the_plan_that_others_make(
+        charges in prop::collection::vec((0..3_usize, 0..40_usize, prop::option::of(0..12_usize), any::<bool>()), 0..9),
+    ) {
+        let other = Limit::sliding_window(11, Duration::from_secs(1)).unwrap();
+        let (mut plan, mut expected) = (Plan::new(), Plan::new());
+        for (known, home, own, is_other) in charges {
+            let (known, home) = (vec![b'k'; known], vec![b'h'; home]);
+            let (own, limit) = (own.map(|length| vec![b'o'; length]), if is_other { other } else { limit() });
+            let prepared =
+                PreparedCharge::new(EncodedParts::new(&[b"api", &known]), EncodedParts::new(&[b"l"]), limit);
+            let charged =
+                plan.charge_prepared(&prepared, &Values { home: Some(&home), own: own.as_deref() }, 2);
+            let owns: Vec<&[u8]> = [&b"l"[..]].into_iter().chain(own.as_deref()).collect();
+            let key = Key { home: &[b"api", &known, &home], own: &owns };
+            prop_assert_eq!(charged, expected.charge(key, limit, 2));
+        }
+        let shown = |plan: &Plan| -> Vec<String> {
+            plan.charges().map(|charge| format!("{charge:?} {:?}", charge.key.bytes())).collect()
+        };
+        prop_assert_eq!(shown(&plan), shown(&expected));
     }
 
     #[test]

@@ -28,18 +28,13 @@ fn charged(check: &Check<'_>, domain: &Domain, plainly: bool) -> Vec<String> {
     chosen::choose(check, domain, &matches, Timestamp::ZERO, &mut chosen);
     assert!(chosen.iter().all(|one| one.plain), "a rule of these is not plain");
     let (mut plan, mut meaning) = (Plan::new(), Meaning::default());
-    let mut writer = Writer {
-        check,
-        domain,
-        matches: &matches,
-        now: Timestamp::ZERO,
-        plan: &mut plan,
-        meaning: &mut meaning,
-    };
-    assert!(writer.all_are_plain());
+    let view = &matches.views.first;
+    assert!(all_are_plain(domain, view));
     if plainly {
-        writer.charge_plain_rules().unwrap();
+        charge_plain_rules(check, domain, view, (&mut plan, &mut meaning)).unwrap();
     } else {
+        let (now, matches) = (Timestamp::ZERO, &matches);
+        let mut writer = Writer { check, domain, matches, now, plan: &mut plan, meaning: &mut meaning };
         chosen.iter().for_each(|one| writer.charge(one).unwrap());
     }
     let parts = meaning.parts.iter().map(|part| format!("{part:?}"));

@@ -111,6 +111,7 @@ fn finish(name: &str, builder: Builder<'_>, own: usize) -> Domain {
         rule.settle_in(name, &names, tenant);
         rule.plain = rule.plain();
     }
+    let is_plain = rules[..own].iter().all(|rule| rule.plain.is_some());
     let matcher = Matcher::new(rules[..own].iter().map(rules::found_by).collect());
     let counts = |rule: &&Rule| {
         rule.mode == Mode::Enforce && !matches!(rule.action, Action::Bypass | Action::Unlimited)
@@ -123,11 +124,12 @@ fn finish(name: &str, builder: Builder<'_>, own: usize) -> Domain {
         name: name.into(),
         tenant,
         names,
-        path,
+        path: path.into(),
         query,
         identities,
         prefixes,
         rules,
+        is_plain,
         matcher,
         tree,
         groups,

@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::fmt;
-use std::iter;
 use std::net::IpAddr;
 
 use smallvec::SmallVec;
@@ -10,16 +9,16 @@ use smallvec::SmallVec;
 use crate::name::AttributeId;
 
 /// How many of the first names have a place of their own. Rules speak of a dozen attributes.
-pub(crate) const PLACES: usize = 32;
+pub(crate) const PLACES: usize = 24;
 
 /// The values of a request's attributes, filled anew for each request. Nothing is allocated unless the rules speak of more
-/// than 32 names, and the request has more than a few of the others.
+/// than 24 names, and the request has more than a few of the others.
 #[derive(Clone)]
 pub struct Facts<'v> {
     /// Those of the first names, by number.
     values: [Option<&'v str>; PLACES],
     /// Those of the other names.
-    others: SmallVec<[(AttributeId, &'v str); 4]>,
+    others: SmallVec<[(AttributeId, &'v str); 8]>,
     /// The value that was last read as an address: many rules may ask for its network.
     address: Cell<Option<(AttributeId, Option<IpAddr>)>>,
 }
@@ -78,21 +77,10 @@ impl<'v> Facts<'v> {
     }
 
     /// All attributes that are there, with their values, in the order of their numbers among the first names.
-    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (AttributeId, &'v str)> {
-        self.among(u32::MAX).chain(self.others())
-    }
-
-    /// Those of the first names that are there and have their bit set.
-    #[inline]
-    pub(crate) fn among(&self, bits: u32) -> impl Iterator<Item = (AttributeId, &'v str)> {
-        let mut left = bits;
-        let places = iter::from_fn(move || {
-            let place = (left != 0).then(|| left.trailing_zeros())?;
-            left &= left - 1;
-            Some(place)
-        });
-        places.filter_map(|place| Some((AttributeId::at(place), self.values[place as usize % PLACES]?)))
+        let first = (0..).zip(&self.values);
+        let first = first.filter_map(|(place, value)| Some((AttributeId::at(place), (*value)?)));
+        first.chain(self.others())
     }
 
     /// Whether there are some that have no place of their own.

@@ -1,10 +1,8 @@
 //! A rule where it is filed, and what is done when a request comes upon it.
 
-use std::ops::Deref;
-use std::slice;
-
 use smallvec::SmallVec;
 
+use super::equals::Equals;
 use crate::condition::{Condition, Facts};
 
 /// A rule under one of its pivots.
@@ -21,6 +19,8 @@ pub(super) enum Known {
     Nothing,
     /// This part of `all` holds.
     Part(u16),
+    /// All other parts are [at that place](super::equals::Equals), and must hold too.
+    Equals(u32),
     /// The condition holds.
     Whole,
 }
@@ -40,20 +40,10 @@ impl From<Vec<Filed>> for List {
     }
 }
 
-impl Deref for List {
-    type Target = [Filed];
-
-    fn deref(&self) -> &[Filed] {
-        match self {
-            Self::One(one) => slice::from_ref(one),
-            Self::Many(many) => many,
-        }
-    }
-}
-
 /// Asks the rules that a request comes upon, and keeps those that hold.
 pub(super) struct Hits<'m, 'v> {
     conditions: &'m [Condition],
+    equals: &'m Equals,
     pub(super) facts: &'m Facts<'v>,
     found: &'m mut SmallVec<[u32; 16]>,
     #[cfg(test)]
@@ -62,12 +52,13 @@ pub(super) struct Hits<'m, 'v> {
 
 impl<'m, 'v> Hits<'m, 'v> {
     pub(super) fn new(
-        conditions: &'m [Condition],
+        (conditions, equals): (&'m [Condition], &'m Equals),
         facts: &'m Facts<'v>,
         found: &'m mut SmallVec<[u32; 16]>,
     ) -> Self {
         Self {
             conditions,
+            equals,
             facts,
             found,
             #[cfg(test)]
@@ -75,27 +66,48 @@ impl<'m, 'v> Hits<'m, 'v> {
         }
     }
 
+    /// Asks the rules of a list under a pivot.
+    #[inline]
+    pub(super) fn take_list(&mut self, list: &List) {
+        match list {
+            List::One(one) => self.ask(*one),
+            List::Many(many) => self.ask_all(many),
+        }
+    }
+
     /// Asks the rules of a list. Most lists are empty.
     #[inline]
     pub(super) fn take(&mut self, list: &[Filed]) {
         if !list.is_empty() {
-            self.ask(list);
+            self.ask_all(list);
         }
     }
 
     #[inline(never)]
-    fn ask(&mut self, list: &[Filed]) {
-        #[cfg(test)]
-        {
-            self.asked += list.len();
-        }
+    fn ask_all(&mut self, list: &[Filed]) {
         for filed in list {
-            if filed.known == Known::Whole || self.holds(*filed) {
-                self.found.push(filed.rule);
-            }
+            self.ask(*filed);
         }
     }
 
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "most lists have one rule, and most of its condition is known")]
+    fn ask(&mut self, filed: Filed) {
+        #[cfg(test)]
+        {
+            self.asked += 1;
+        }
+        let holds = match filed.known {
+            Known::Whole => true,
+            Known::Equals(place) => self.equals.hold(place, self.facts),
+            Known::Part(_) | Known::Nothing => self.holds(filed),
+        };
+        if holds {
+            self.found.push(filed.rule);
+        }
+    }
+
+    #[inline(never)]
     fn holds(&self, filed: Filed) -> bool {
         match (filed.known, &self.conditions[filed.rule as usize]) {
             (Known::Part(part), Condition::All(parts)) => {

@@ -55,7 +55,7 @@ impl<K: Nested> Forest<K> {
             place = self.parent(outside);
         }
         while let Some(inside) = place {
-            hits.take(&self.lists[inside]);
+            hits.take_list(&self.lists[inside]);
             place = self.parent(inside);
         }
     }

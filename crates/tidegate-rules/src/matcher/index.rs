@@ -12,6 +12,7 @@ use super::filed::{Filed, Hits, List};
 use super::forest::{Addresses, Forest};
 use super::phrases::Phrases;
 use super::trie::Trie;
+use crate::condition::PLACES;
 use crate::name::{AttributeId, Keyed};
 use crate::short::Short;
 
@@ -19,10 +20,10 @@ pub(super) use builder::Builder;
 
 /// All lists.
 pub(super) struct Index {
-    /// By the attribute's number, only the kinds that there are.
-    attributes: Box<[Box<[Lists]>]>,
-    /// A bit for each of the first attributes that has lists.
-    listed: u32,
+    /// Of the first attributes, in their order.
+    first: Box<[(AttributeId, Lists)]>,
+    /// Of all others, by how many come before them.
+    others: Box<[Box<[Lists]>]>,
     /// Attributes that must not be there.
     absent: Box<[(AttributeId, Box<[Filed]>)]>,
 }
@@ -75,10 +76,13 @@ fn bit(length: usize) -> u64 {
 
 impl Index {
     /// Takes all lists that the facts lead to.
+    #[inline]
     pub(super) fn look_up(&self, hits: &mut Hits<'_, '_>) {
         let facts = hits.facts;
-        for (id, value) in facts.among(self.listed) {
-            self.look_up_value(id, value, hits);
+        for (id, lists) in &self.first {
+            if let Some(value) = facts.get(*id) {
+                lists.look_up(*id, value, hits);
+            }
         }
         if facts.has_others() || !self.absent.is_empty() {
             self.look_up_unusual(hits);
@@ -90,18 +94,11 @@ impl Index {
     fn look_up_unusual(&self, hits: &mut Hits<'_, '_>) {
         let facts = hits.facts;
         for (id, value) in facts.others() {
-            self.look_up_value(id, value, hits);
+            let lists = id.index().checked_sub(PLACES).and_then(|place| self.others.get(place));
+            lists.into_iter().flatten().for_each(|lists| lists.look_up_any(id, value, hits));
         }
         for (_, list) in self.absent.iter().filter(|(id, _)| facts.get(*id).is_none()) {
             hits.take(list);
-        }
-    }
-
-    #[inline]
-    fn look_up_value(&self, id: AttributeId, value: &str, hits: &mut Hits<'_, '_>) {
-        let Some(attribute) = self.attributes.get(id.index()) else { return };
-        for lists in attribute {
-            lists.look_up(id, value, hits);
         }
     }
 }
@@ -111,12 +108,12 @@ impl Lists {
     fn look_up(&self, id: AttributeId, value: &str, hits: &mut Hits<'_, '_>) {
         match self {
             Self::Values(values) => values.look_up(value, hits),
-            _ => self.look_up_inexact(id, value, hits),
+            _ => self.look_up_any(id, value, hits),
         }
     }
 
     #[inline(never)]
-    fn look_up_inexact(&self, id: AttributeId, value: &str, hits: &mut Hits<'_, '_>) {
+    fn look_up_any(&self, id: AttributeId, value: &str, hits: &mut Hits<'_, '_>) {
         match self {
             Self::Present(list) => hits.take(list),
             Self::Values(values) => values.look_up(value, hits),
@@ -134,19 +131,25 @@ impl Lists {
 }
 
 impl Values {
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "most values that rules ask about come here")]
     fn look_up(&self, value: &str, hits: &mut Hits<'_, '_>) {
-        if !self.lengths.have(value.len()) {
-            return;
+        if self.lengths.have(value.len())
+            && let Some(list) = self.list(value)
+        {
+            hits.take_list(list);
         }
-        let list = match Short::new(value) {
-            Some(short) => {
-                self.short.find(short.hash(self.keys), |(other, _)| *other == short).map(|(_, list)| list)
-            }
-            None => self.long.get(value),
-        };
-        if let Some(list) = list {
-            hits.take(list);
-        }
+    }
+
+    #[inline(never)]
+    fn list(&self, value: &str) -> Option<&List> {
+        let Some(short) = Short::new(value) else { return self.long_list(value) };
+        let found = self.short.find(short.hash(self.keys), |(other, _)| *other == short);
+        found.map(|(_, list)| list)
+    }
+
+    #[inline(never)]
+    fn long_list(&self, value: &str) -> Option<&List> {
+        self.long.get(value)
     }
 }

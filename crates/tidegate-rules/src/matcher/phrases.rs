@@ -36,7 +36,7 @@ impl Phrases {
         let found = |phrase: usize| {
             if let Err(place) = seen.binary_search(&phrase) {
                 seen.insert(place, phrase);
-                hits.take(&self.lists[phrase]);
+                hits.take_list(&self.lists[phrase]);
             }
         };
         match &self.states {

@@ -205,6 +205,23 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn several_values_at_once_find_what_asking_each_finds(
+        rules in prop::collection::vec(prop::collection::vec((0..4_usize, prop::sample::select(&VALUES[..])), 1..5), 1..12),
+        requests in prop::collection::vec(some_facts(), 1..12),
+    ) {
+        let rule = |parts: Vec<(usize, &'static str)>| {
+            Recipe::All(parts.into_iter().map(|(name, value)| is(name, Ask::OneOf(vec![value]))).collect())
+        };
+        let matcher = matcher_of(&rules.into_iter().map(rule).collect::<Vec<_>>());
+        for request in requests {
+            let facts = facts_of(&request);
+            prop_assert_eq!(found(&matcher, &facts), asked_one_by_one(&matcher, &facts), "{:?}", request);
+        }
+    }
+}
+
 fn is(attribute: usize, ask: Ask) -> Recipe {
     Recipe::Is(attribute, ask)
 }
@@ -282,7 +299,7 @@ fn ten_thousand_rules_ask_few_more_than_ten() {
         let matcher = Matcher::new(corpus::rules(count));
         let ask = |request: &corpus::Request| {
             let (facts, mut found) = (request.facts(), SmallVec::new());
-            let mut hits = Hits::new(&matcher.conditions, &facts, &mut found);
+            let mut hits = Hits::new((&matcher.conditions, &matcher.equals), &facts, &mut found);
             hits.take(&matcher.always);
             matcher.index.look_up(&mut hits);
             hits.asked

@@ -51,13 +51,13 @@ impl Builder {
     }
 
     pub(in crate::matcher) fn build(self) -> Index {
-        let attributes: Box<[_]> = self.attributes.into_iter().map(Growing::build).collect();
-        let first = attributes.iter().take(PLACES).enumerate();
-        let listed =
-            first.filter(|(_, lists)| !lists.is_empty()).fold(0, |bits, (place, _)| bits | 1 << place);
+        let mut attributes = self.attributes.into_iter().map(Growing::build);
+        let first = (0..).zip(attributes.by_ref().take(PLACES));
+        let first = first
+            .flat_map(|(place, lists)| lists.into_iter().map(move |lists| (AttributeId::at(place), lists)));
         Index {
-            attributes,
-            listed,
+            first: first.collect(),
+            others: attributes.collect(),
             absent: self.absent.into_iter().map(|(id, list)| (id, list.into())).collect(),
         }
     }

@@ -1,0 +1,123 @@
+//! Keys of which all parts are short: written in copies of known sizes, a few steps each, where a copy of any size is a
+//! call.
+
+use crate::key::EncodedParts;
+
+/// The most bytes of encoded parts that are short: one less than a power of two, so that a length is seen to be no more.
+const MOST_BYTES: usize = 31;
+
+/// The most bytes of a value that is short.
+const MOST_VALUE_BYTES: usize = 40;
+
+/// The room for a key of which all is short, however long that is: the length of its home, what comes before its value,
+/// the value with its length, and what comes behind.
+pub(super) const SHORT_BYTES: usize = 1 + MOST_BYTES + 1 + MOST_VALUE_BYTES + 1 + MOST_BYTES;
+
+/// What comes before and behind the values of keys, with nothing behind either up to a known size.
+#[derive(Clone)]
+pub(super) struct ShortKey {
+    front: Padded,
+    back: Padded,
+}
+
+#[derive(Clone)]
+struct Padded {
+    bytes: [u8; MOST_BYTES + 1],
+    length: u8,
+}
+
+impl ShortKey {
+    /// `None` if one of them is not short.
+    pub(super) fn new(front: &EncodedParts, back: &EncodedParts) -> Option<Self> {
+        Some(Self { front: Padded::new(front)?, back: Padded::new(back)? })
+    }
+
+    /// Writes the key with that value at the end of its home; how long it is, or `None` if the value is not short. What is
+    /// behind its end then is of no meaning.
+    #[inline]
+    pub(super) fn write(&self, home: Option<&[u8]>, out: &mut [u8; SHORT_BYTES]) -> Option<usize> {
+        let front = self.front.write(out, 1);
+        let back = match home {
+            Some(home) => write_value(home, out, front)?,
+            None => front,
+        };
+        out[0] = (back - 1).to_le_bytes()[0];
+        Some(self.back.write(out, back))
+    }
+}
+
+/// What was encoded may be secret.
+impl std::fmt::Debug for ShortKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ShortKey({} + {} bytes)", self.front.length, self.back.length)
+    }
+}
+
+impl Padded {
+    fn new(parts: &EncodedParts) -> Option<Self> {
+        let mut bytes = [0; MOST_BYTES + 1];
+        bytes.get_mut(..parts.len())?.copy_from_slice(parts.bytes());
+        Some(Self {
+            bytes,
+            length: u8::try_from(parts.len()).ok().filter(|length| usize::from(*length) <= MOST_BYTES)?,
+        })
+    }
+
+    #[inline]
+    fn write(&self, out: &mut [u8; SHORT_BYTES], at: usize) -> usize {
+        out[at..=at + MOST_BYTES].copy_from_slice(&self.bytes);
+        at + (usize::from(self.length) & MOST_BYTES)
+    }
+}
+
+#[inline]
+fn write_value(value: &[u8], out: &mut [u8; SHORT_BYTES], at: usize) -> Option<usize> {
+    if value.len() > MOST_VALUE_BYTES {
+        return None;
+    }
+    out[at] = value.len().to_le_bytes()[0];
+    let end = at + 1 + value.len();
+    copy(value, &mut out[at + 1..end]);
+    Some(end)
+}
+
+/// Both ends are copied, which meet or overlap.
+#[inline]
+fn copy(value: &[u8], place: &mut [u8]) {
+    match value.len() {
+        8..=16 => copy_ends::<8>(value, place),
+        17..=MOST_VALUE_BYTES => {
+            copy_ends::<16>(value, place);
+            copy_middle(value, place);
+        }
+        4..8 => copy_ends::<4>(value, place),
+        1..4 => copy_few(value, place),
+        _ => {}
+    }
+}
+
+#[inline]
+fn copy_ends<const BYTES: usize>(value: &[u8], place: &mut [u8]) {
+    if let (Some(from), Some(to)) = (value.first_chunk::<BYTES>(), place.first_chunk_mut()) {
+        *to = *from;
+    }
+    if let (Some(from), Some(to)) = (value.last_chunk::<BYTES>(), place.last_chunk_mut()) {
+        *to = *from;
+    }
+}
+
+/// The first, the last, and what may be between them.
+#[inline]
+fn copy_few(value: &[u8], place: &mut [u8]) {
+    for at in [0, value.len() / 2, value.len() - 1] {
+        place[at] = value[at];
+    }
+}
+
+/// What is between the ends of the longest.
+#[inline]
+fn copy_middle(value: &[u8], place: &mut [u8]) {
+    if let (Some(from), Some(to)) = (value.get(16..24), place.get_mut(16..24)) {
+        to.copy_from_slice(from);
+    }
+}
