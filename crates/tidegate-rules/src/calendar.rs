@@ -16,6 +16,7 @@ use crate::notation::Unit;
 pub struct Calendar {
     amount: u64,
     period: Period,
+    share: u32,
     /// The limit with the bounds of the current period: worked out once for each, not once for each check.
     current: RwLock<Limit>,
 }
@@ -35,7 +36,7 @@ impl Calendar {
     /// So many per period.
     pub fn new(amount: u64, period: Period) -> Result<Self, LimitError> {
         let current = RwLock::new(limit(amount, period.bounds(Timestamp::from_micros(0)))?);
-        Ok(Self { amount, period, current })
+        Ok(Self { amount, period, share: 0, current })
     }
 
     /// The amount per period.
@@ -48,13 +49,22 @@ impl Calendar {
         &self.period
     }
 
+    /// Lets its counters take their memory from that share.
+    pub(crate) fn put_in_share(&mut self, share: u32) {
+        self.share = share;
+        if let Ok(current) = self.current.get_mut() {
+            *current = current.in_share(share);
+        }
+    }
+
     /// The limit with the bounds that hold at an instant.
     pub fn at(&self, now: Timestamp) -> Limit {
         let current = self.current.read().map_or_else(|poisoned| *poisoned.into_inner(), |limit| *limit);
         if current.covers(now) {
             return current;
         }
-        let fresh = limit(self.amount, self.period.bounds(now)).unwrap_or(current);
+        let fresh =
+            limit(self.amount, self.period.bounds(now)).map_or(current, |fresh| fresh.in_share(self.share));
         if let Ok(mut current) = self.current.write() {
             *current = fresh;
         }

@@ -23,6 +23,8 @@ pub struct Home {
     pub front: EncodedParts,
     /// What comes behind the home of the rule's gate.
     pub gate: EncodedParts,
+    /// The rule's share of a store's memory: the same for as long as its domain and its name are.
+    pub share: u32,
 }
 
 /// With whom counters live.
@@ -55,10 +57,15 @@ impl Rule {
         };
         let front = [domain.as_bytes(), identity];
         let front = EncodedParts::new(if alone { &front } else { &front[..1] });
+        let [.., a, b, c, d] =
+            EncodedParts::digest(&[domain.as_bytes(), self.identity.as_bytes()]).to_be_bytes();
+        let share = u32::from_be_bytes([a, b, c, d]);
         let tiers = self.limits.tiers.iter_mut().flat_map(|(_, limits)| limits);
         for limit in self.limits.own.iter_mut().chain(tiers) {
             limit.back = back(&limit.identity);
+            limit.numbers.put_in_share(share);
         }
-        self.home = Home { owner, front, gate: back(GATE) };
+        self.block_for = self.block_for.map(|gate| gate.in_share(share));
+        self.home = Home { owner, front, gate: back(GATE), share };
     }
 }

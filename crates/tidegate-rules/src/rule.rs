@@ -207,6 +207,16 @@ pub enum Numbers {
     Calendar(Calendar),
 }
 
+impl Numbers {
+    /// Lets counters take their memory from that share.
+    pub(crate) fn put_in_share(&mut self, share: u32) {
+        match self {
+            Self::Plain(limit) => *limit = limit.in_share(share),
+            Self::Calendar(calendar) => calendar.put_in_share(share),
+        }
+    }
+}
+
 impl RuleLimit {
     /// The limit as it is at an instant.
     pub fn at(&self, now: Timestamp) -> Limit {

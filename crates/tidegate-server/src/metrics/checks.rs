@@ -6,7 +6,7 @@ use tidegate_engine::observe::{Came, DURATION_BUCKETS_NS, Observed, RuleCounts};
 
 use tidegate_wire::door::Door;
 
-use super::busiest::{Line, Row};
+use super::busiest::{Line, OTHER, Row};
 use super::text::seconds;
 use super::{Kind, MOST_RULES, Metrics, Text};
 
@@ -115,6 +115,28 @@ fn store(text: &mut Text, metrics: &Metrics) {
         .value(&[], usage.admissions);
     let help = "Counters and admissions forgotten while they still counted, to keep the bound on memory.";
     text.family("ratelimit_store_evictions_total", Kind::Counter, help).value(&[], usage.evicted);
+    evictions(text, metrics);
+}
+
+/// The rules that lost counters, most first; beyond a number of them, and for rules that are gone, they are added up.
+fn evictions(text: &mut Text, metrics: &Metrics) {
+    let mut evicted = metrics.engine.store().evictions();
+    let snapshot = metrics.engine.snapshot();
+    let rules = snapshot.domains().flat_map(|domain| domain.rules.iter().map(move |rule| (domain, rule)));
+    let mut lines: Vec<_> = rules
+        .filter_map(|(domain, rule)| {
+            let count = evicted.remove(&rule.home.share).filter(|count| *count > 0)?;
+            Some((count, &*domain.name, &*rule.name))
+        })
+        .collect();
+    lines.sort_unstable_by(|one, other| other.cmp(one));
+    let further: u64 = lines.iter().skip(MOST_RULES).map(|(count, ..)| count).sum();
+    let help = "Counters of a rule forgotten while they still counted; beyond those that lost most they are added up.";
+    text.family("ratelimit_rule_evictions_total", Kind::Counter, help);
+    for (count, domain, rule) in lines.iter().take(MOST_RULES) {
+        text.value(&[("domain", domain), ("rule", rule)], count);
+    }
+    text.value(&[("domain", OTHER), ("rule", OTHER)], further + evicted.values().sum::<u64>());
 }
 
 fn rules(text: &mut Text, metrics: &Metrics) {
