@@ -215,6 +215,12 @@ impl Limit {
         })
     }
 
+    /// A limit as it was written elsewhere; `None` if its numbers are not for that algorithm.
+    pub(crate) fn of(algorithm: Algorithm, kind: Kind) -> Option<Self> {
+        let shapes = matches!(&kind, Kind::Meter(meter) if meter.shapes());
+        (!shapes || algorithm == Algorithm::LeakyBucket).then_some(Self { algorithm, kind })
+    }
+
     /// Its algorithm.
     pub const fn algorithm(&self) -> Algorithm {
         self.algorithm

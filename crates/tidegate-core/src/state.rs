@@ -55,6 +55,18 @@ impl State {
         })
     }
 
+    /// How long the window is that its counts are for, as far as the state tells: of a meter, how long what was in it takes
+    /// to drain. `None` if it has none.
+    pub fn window_us(&self) -> Option<u64> {
+        match &self.0 {
+            Form::Empty | Form::Slots(_) => None,
+            Form::Meter(state) => Some(state.empty_at_us().saturating_sub(state.since().us)),
+            Form::Window(state) => Some(state.empty_at_us().saturating_sub(state.start_us())),
+            Form::Parts(state) => Some(state.window_us()),
+            Form::Log(state) => Some(state.empty_at_us().saturating_sub(state.last_us())),
+        }
+    }
+
     /// Memory it holds beyond its own size.
     pub fn heap_bytes(&self) -> usize {
         match &self.0 {
