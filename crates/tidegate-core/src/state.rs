@@ -55,15 +55,15 @@ impl State {
         })
     }
 
-    /// How long the window is that its counts are for, as far as the state tells: of a meter, how long what was in it takes
-    /// to drain. `None` if it has none.
-    pub fn window_us(&self) -> Option<u64> {
+    /// Whether it may be of a limit with a window of at least that length. A meter does not tell, and may; slots have no
+    /// window.
+    pub fn may_be_of_window(&self, least_us: u64) -> bool {
         match &self.0 {
-            Form::Empty | Form::Slots(_) => None,
-            Form::Meter(state) => Some(state.empty_at_us().saturating_sub(state.since().us)),
-            Form::Window(state) => Some(state.empty_at_us().saturating_sub(state.start_us())),
-            Form::Parts(state) => Some(state.window_us()),
-            Form::Log(state) => Some(state.empty_at_us().saturating_sub(state.last_us())),
+            Form::Empty | Form::Slots(_) => false,
+            Form::Meter(_) => true,
+            Form::Window(state) => state.empty_at_us().saturating_sub(state.start_us()) >= least_us,
+            Form::Parts(state) => state.window_us() >= least_us,
+            Form::Log(state) => state.empty_at_us().saturating_sub(state.last_us()) >= least_us,
         }
     }
 

@@ -6,6 +6,8 @@
 mod allocations;
 #[path = "store/bounds.rs"]
 mod bounds;
+#[path = "store/checkpoint.rs"]
+mod checkpoint;
 #[path = "store/conformance.rs"]
 mod conformance;
 #[path = "store/differential.rs"]

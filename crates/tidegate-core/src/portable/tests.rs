@@ -39,13 +39,9 @@ proptest! {
         for ask in asks.into_iter().filter(|ask| ask.cost > 0) {
             now = now.plus_us(ask.after_us);
             limit.charge(&mut state, now, ask.cost, Ticket(1));
-            match limit.algorithm() {
-                Algorithm::Gcra | Algorithm::TokenBucket | Algorithm::LeakyBucket => {
-                    let used = limit.verdict(&state, now, crate::Outcome::Allowed);
-                    prop_assert!(used.reset_after_us <= state.window_us().unwrap() + 1);
-                }
-                _ => prop_assert_eq!(state.window_us(), limit.window_us()),
-            }
+            let (window_us, is_meter) = (limit.window_us(), matches!(limit.kind, Kind::Meter(_)));
+            prop_assert_eq!(state.may_be_of_window(window_us.unwrap_or(0)), window_us.is_some());
+            prop_assert_eq!(state.may_be_of_window(window_us.unwrap_or(0) + 1), is_meter);
         }
     }
 
@@ -81,7 +77,7 @@ proptest! {
                 limit.step(&mut state, now, ask.cost).unwrap();
                 limit.refund(&mut state, now, Refund { units: 1, charged_at: now });
             }
-            state.window_us();
+            state.may_be_of_window(1);
         }
     }
 
