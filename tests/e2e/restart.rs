@@ -13,9 +13,9 @@ use crate::tidegate::{Tidegate, serve};
 const RULES: &str = "
 domain: api
 rules:
-  - { name: short, by: [api_key], limit: { amount: 1000, per: 59m, algorithm: fixed_window } }
+  - { name: short, by: [api_key], limit: { amount: 1000, per: 59m } }
   - { name: daily, by: [api_key], limit: 10/day }
-  - { name: monthly, by: [api_key], limit: { amount: 20, per: month, algorithm: fixed_window, calendar: UTC } }
+  - { name: monthly, by: [api_key], limit: 20/month tz UTC }
   - { name: log, by: [api_key], limit: { amount: 30, per: 1d, algorithm: sliding_log } }
   - { name: parts, by: [api_key], limit: { amount: 4000000, per: 1d, algorithm: sliding_window, parts: 24 } }
 ";
@@ -151,12 +151,13 @@ async fn what_cannot_be_used_is_said_and_kept_aside_and_counters_begin_anew() {
     ];
     for (file, word) in bad {
         fs::write(state.file(), &file).unwrap();
-        let tidegate = state.serve("1h").await;
+        let mut tidegate = state.serve("1h").await;
         let refused = |line: &str| (line.contains("checkpoint refused") && line.contains(word)).then_some(());
         tidegate.program.line(word, refused).await;
         assert_eq!(left(&tidegate, "k1").await, after(0, 0), "{word}");
         assert_eq!(fs::read(state.refused()).unwrap(), file, "{word}");
         assert!(!state.file().exists(), "{word}");
+        tidegate.program.kill().await;
     }
 }
 

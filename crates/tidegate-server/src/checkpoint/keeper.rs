@@ -98,7 +98,7 @@ impl Work {
             let counters = kept.last.counters;
             tracing::info!(path = %self.home.path().display(), counters, "counters saved");
             // Who asked may have lost patience.
-            drop(done.send(()));
+            done.send(()).ok();
         }
     }
 

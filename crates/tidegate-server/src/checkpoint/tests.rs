@@ -75,7 +75,7 @@ fn what_fails_leaves_the_file_as_it_was() {
     write(&home);
     let before = fs::read(world.file("counters")).unwrap();
     let failed: io::Result<()> = home.write(|out| {
-        out.write_all(&[7; 1 << 20])?;
+        out.write_all(&vec![7; 1 << 20])?;
         Err(io::ErrorKind::StorageFull.into())
     });
     assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::StorageFull);
