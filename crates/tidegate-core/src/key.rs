@@ -91,6 +91,11 @@ impl EncodedParts {
         Self(bytes)
     }
 
+    /// A number that stands for parts: others have the same with odds of 2^-64, on every machine.
+    pub fn digest(parts: &[&[u8]]) -> u64 {
+        siphasher::sip::SipHasher24::new().hash(&Self::new(parts).0)
+    }
+
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
@@ -115,6 +120,15 @@ impl PreparedKey<'_> {
         let mut bytes = SmallVec::from_elem(0, sizes.bytes);
         self.write(sizes, &mut bytes);
         Ok(KeyBuf(bytes))
+    }
+
+    /// The encoding, at the beginning of a place that the caller has, and what is left of that; `None` if it is too small.
+    #[inline]
+    pub fn encode_into<'b>(&self, room: &'b mut [u8]) -> Option<(KeyRef<'b>, &'b mut [u8])> {
+        let sizes = self.sizes().ok()?;
+        let (place, rest) = room.split_at_mut_checked(sizes.bytes)?;
+        self.write(sizes, place);
+        Some((KeyRef(place), rest))
     }
 
     #[inline]

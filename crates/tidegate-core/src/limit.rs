@@ -40,6 +40,7 @@ pub const MAX_PARTS: u32 = 60;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limit {
     algorithm: Algorithm,
+    share: u32,
     pub(crate) kind: Kind,
 }
 
@@ -146,29 +147,42 @@ pub struct Outside;
 impl Limit {
     /// A rate with a burst: over any time T at most `burst + rate·T` pass, and whoever keeps to that is never refused.
     pub fn gcra(rate: Rate, burst: u64) -> Result<Self, LimitError> {
-        Ok(Self { algorithm: Algorithm::Gcra, kind: Kind::Meter(Meter::new(rate, burst)?) })
+        Ok(Self { algorithm: Algorithm::Gcra, share: 0, kind: Kind::Meter(Meter::new(rate, burst)?) })
     }
 
     /// A bucket of `capacity` tokens that refills at a steady rate; the same promise as [`Limit::gcra`].
     pub fn token_bucket(capacity: u64, refill: Rate) -> Result<Self, LimitError> {
-        Ok(Self { algorithm: Algorithm::TokenBucket, kind: Kind::Meter(Meter::new(refill, capacity)?) })
+        Ok(Self {
+            algorithm: Algorithm::TokenBucket,
+            share: 0,
+            kind: Kind::Meter(Meter::new(refill, capacity)?),
+        })
     }
 
     /// A bucket that leaks at a steady rate and overflows at `capacity`; the same promise as [`Limit::gcra`].
     pub fn leaky_bucket(capacity: u64, leak: Rate) -> Result<Self, LimitError> {
-        Ok(Self { algorithm: Algorithm::LeakyBucket, kind: Kind::Meter(Meter::new(leak, capacity)?) })
+        Ok(Self {
+            algorithm: Algorithm::LeakyBucket,
+            share: 0,
+            kind: Kind::Meter(Meter::new(leak, capacity)?),
+        })
     }
 
     /// A leaky bucket as a queue: what it admits is delayed so that it leaves at the leak rate, evenly; `queue` is
     /// how many units may be inside, the one that leaves at once included.
     pub fn leaky_bucket_shaping(queue: u64, leak: Rate) -> Result<Self, LimitError> {
-        Ok(Self { algorithm: Algorithm::LeakyBucket, kind: Kind::Meter(Meter::new(leak, queue)?.shaping()) })
+        Ok(Self {
+            algorithm: Algorithm::LeakyBucket,
+            share: 0,
+            kind: Kind::Meter(Meter::new(leak, queue)?.shaping()),
+        })
     }
 
     /// At most `amount` in each window. Around a boundary up to twice that can pass within one window's length.
     pub fn fixed_window(amount: u64, window: Window) -> Result<Self, LimitError> {
         Ok(Self {
             algorithm: Algorithm::FixedWindow,
+            share: 0,
             kind: Kind::FixedWindow(FixedWindow::new(amount, window)?),
         })
     }
@@ -182,6 +196,7 @@ impl Limit {
     pub fn sliding_window_in_parts(amount: u64, window: Duration, parts: u32) -> Result<Self, LimitError> {
         Ok(Self {
             algorithm: Algorithm::SlidingWindow,
+            share: 0,
             kind: Kind::SlidingWindow(SlidingWindow::new(amount, window, parts)?),
         })
     }
@@ -190,6 +205,7 @@ impl Limit {
     pub fn sliding_log(amount: u64, window: Duration) -> Result<Self, LimitError> {
         Ok(Self {
             algorithm: Algorithm::SlidingLog,
+            share: 0,
             kind: Kind::SlidingLog(SlidingLog::exact(amount, window)?),
         })
     }
@@ -203,6 +219,7 @@ impl Limit {
     ) -> Result<Self, LimitError> {
         Ok(Self {
             algorithm: Algorithm::SlidingLog,
+            share: 0,
             kind: Kind::SlidingLog(SlidingLog::with_precision(amount, window, precision)?),
         })
     }
@@ -211,14 +228,28 @@ impl Limit {
     pub fn concurrency(slots: u64, term: Duration) -> Result<Self, LimitError> {
         Ok(Self {
             algorithm: Algorithm::Concurrency,
+            share: 0,
             kind: Kind::Concurrency(Concurrency::new(slots, term)?),
         })
     }
 
     /// A limit as it was written elsewhere; `None` if its numbers are not for that algorithm.
-    pub(crate) fn of(algorithm: Algorithm, kind: Kind) -> Option<Self> {
-        let shapes = matches!(&kind, Kind::Meter(meter) if meter.shapes());
-        (!shapes || algorithm == Algorithm::LeakyBucket).then_some(Self { algorithm, kind })
+    pub(crate) fn of(algorithm: Algorithm, share: u32, kind: Kind) -> Option<Self> {
+        let shapes = matches!(&kind, Kind::Meter(meter) if meter.is_shaping());
+        (!shapes || algorithm == Algorithm::LeakyBucket).then_some(Self { algorithm, share, kind })
+    }
+
+    /// The same limit, with counters that share a store's memory with those of limits with the same number: what counters
+    /// of other numbers take cannot crowd them out. A rule gives all of its limits one number, which stays when it is reloaded.
+    #[must_use]
+    pub const fn in_share(mut self, share: u32) -> Self {
+        self.share = share;
+        self
+    }
+
+    /// The number of its share; 0 if nobody gave it one.
+    pub const fn share(&self) -> u32 {
+        self.share
     }
 
     /// Its algorithm.
@@ -266,9 +297,7 @@ impl Limit {
     #[must_use]
     pub const fn without_bounds(&self) -> Self {
         match self.kind {
-            Kind::FixedWindow(window) => {
-                Self { algorithm: self.algorithm, kind: Kind::FixedWindow(window.without_bounds()) }
-            }
+            Kind::FixedWindow(window) => Self { kind: Kind::FixedWindow(window.without_bounds()), ..*self },
             _ => *self,
         }
     }

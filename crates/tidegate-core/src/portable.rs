@@ -23,6 +23,7 @@ impl Limit {
     /// Writes it behind what is there.
     pub fn write_to(&self, out: &mut Vec<u8>) {
         out.push(self.algorithm() as u8);
+        put(self.share().into(), out);
         match &self.kind {
             Kind::Meter(meter) => meter.write(out),
             Kind::FixedWindow(window) => window.write(out),
@@ -45,6 +46,7 @@ impl Limit {
             7 => Algorithm::Concurrency,
             _ => return None,
         };
+        let share = u32::try_from(take(input)?).ok()?;
         let kind = match algorithm {
             Algorithm::Gcra | Algorithm::TokenBucket | Algorithm::LeakyBucket => {
                 Kind::Meter(Portable::read(input)?)
@@ -54,7 +56,7 @@ impl Limit {
             Algorithm::SlidingLog => Kind::SlidingLog(Portable::read(input)?),
             Algorithm::Concurrency => Kind::Concurrency(Portable::read(input)?),
         };
-        Self::of(algorithm, kind)
+        Self::of(algorithm, share, kind)
     }
 }
 

@@ -110,19 +110,26 @@ impl Answer {
         Self { verdicts, ticket: plan.ticket(), replayed: false, paid: bits, allowed, delay_us }
     }
 
-    /// An answer to a plan of one charge, of its first group.
+    /// An answer to a plan of one charge, of its first group, which pays if it is admitted.
     #[inline]
-    pub(crate) fn to_one(plan: &Plan, verdict: Verdict, paid: bool) -> Self {
+    pub fn to_one(ticket: Ticket, verdict: Verdict) -> Self {
         let mut verdicts = Verdicts::new();
         verdicts.push(verdict);
         Self {
             verdicts,
-            ticket: plan.ticket(),
+            ticket,
             replayed: false,
-            paid: u64::from(paid),
+            paid: u64::from(verdict.allowed()),
             allowed: verdict.allowed(),
             delay_us: verdict.delay_us(),
         }
+    }
+
+    /// An answer to a plan of one group that was admitted without delay and paid.
+    #[inline]
+    pub fn to_all(ticket: Ticket, verdicts: Verdicts) -> Self {
+        let paid = (1 << verdicts.len()) - 1;
+        Self { verdicts, ticket, replayed: false, paid, allowed: true, delay_us: 0 }
     }
 
     /// The same answer given again.

@@ -8,30 +8,36 @@
 
 mod sync;
 mod arena;
+mod sip;
 mod slot;
 mod registry;
 mod segment;
 mod pool;
+mod eviction;
 mod table;
 mod held;
 mod mixed;
+mod swift;
 mod quick;
+mod overflow;
 mod carried;
 pub mod checkpoint;
 #[cfg(all(test, loom))]
 mod model;
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tidegate_core::{KeyRef, Plan, Timestamp};
+use tidegate_core::{KeyRef, Limit, Plan, Timestamp, Verdict};
 
-use crate::contract::{Answer, StoreError};
+use crate::contract::{Answer, StoreError, Verdicts};
 use crate::reference::{Locked, Reference, Usage};
 use crate::step::{Counters as _, Step};
 use crate::ways::{self, Desk, Intent, Pending};
 use carried::Carried;
 use held::Held;
 pub(crate) use mixed::Mixed;
+pub use swift::Few;
 use table::Table;
 
 /// The byte cap of [`Memory::new`].
@@ -80,7 +86,7 @@ impl Memory {
         Usage {
             counters: rest.counters + self.table.len() + self.carried.len(),
             bytes: rest.bytes + self.table.bytes() + self.carried.bytes(),
-            evicted: rest.evicted + self.table.evicted(),
+            evicted: rest.evicted + self.table.registry.evicted().values().sum::<u64>(),
             ..rest
         }
     }
@@ -88,10 +94,41 @@ impl Memory {
     /// [`crate::Store::decide`] without a future.
     pub fn decide_now(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
         ways::give_back_what_ended(self, now);
-        match quick::decide(&self.table, plan, now, |key| self.is_in_the_rest(key)) {
-            Some(answer) => Ok(answer),
-            None => ways::decide(self, plan, now),
+        if let Some(answer) = quick::decide(&self.table, plan, now, |key| self.is_in_the_rest(key)) {
+            return Ok(answer);
         }
+        let seated = self.seated(plan, now);
+        ways::decide(self, seated.as_ref().unwrap_or(plan), now)
+    }
+
+    /// Decides a plan of one charge that pays if it is admitted, if its counter is in the table or can be; `None` if it has to
+    /// be asked as a plan.
+    #[inline]
+    pub fn decide_one_now(
+        &self,
+        key: KeyRef<'_>,
+        limit: &Limit,
+        cost: u64,
+        now: Timestamp,
+    ) -> Option<Verdict> {
+        ways::give_back_what_ended(self, now);
+        quick::decide_one(&self.table, (key, limit, cost), now, |key| self.is_in_the_rest(key))
+    }
+
+    /// Decides about a few charges together, up to four, each of which pays if all are admitted, if their counters are all in
+    /// the table and all of them pass; `None` if they have to be asked as a plan.
+    pub fn decide_few_now(&self, charges: &Few<'_>, now: Timestamp) -> Option<Verdicts> {
+        ways::give_back_what_ended(self, now);
+        if charges.len() > 4 || charges.iter().any(|(.., cost)| *cost == 0) {
+            return None;
+        }
+        swift::decide_few(&self.table, charges, now)
+    }
+
+    /// How many counters of each [share](tidegate_core::Limit::in_share) were dropped while they counted, since the store
+    /// was made. Those beside the table are not told apart; they are in [`Usage::evicted`] only.
+    pub fn evictions(&self) -> HashMap<u32, u64> {
+        self.table.registry.evicted()
     }
 }
 
@@ -145,6 +182,10 @@ impl Desk for Memory {
             }
             sync::pause(&mut looks);
         }
+    }
+
+    fn seated(&self, plan: &Plan, now: Timestamp) -> Option<Plan> {
+        Self::seated(self, plan, now)
     }
 
     fn pending(&self) -> &Pending {

@@ -21,6 +21,11 @@ pub(crate) trait Desk {
     /// A step over the plan's counters, which nobody else changes until it is closed or dropped.
     fn step<'a>(&'a self, plan: &'a Plan, now: Timestamp, intent: Intent) -> Step<'a, Self::Ledger<'a>>;
 
+    /// The plan to reserve instead of that one, if one of its counters is to share another's place.
+    fn seated(&self, _plan: &Plan, _now: Timestamp) -> Option<Plan> {
+        None
+    }
+
     /// The reservations.
     fn pending(&self) -> &Pending;
 
@@ -110,6 +115,8 @@ pub(crate) fn reserve(
     now: Timestamp,
 ) -> Result<Answer, StoreError> {
     let mut reservations = reservations_at(desk, now);
+    let seated = desk.seated(plan, now);
+    let plan = seated.as_ref().unwrap_or(plan);
     let mut paid = Vec::new();
     let answer =
         decide_unless_known(desk, plan, now, || reservations.admit(plan), |found| paid.extend(found))?;
@@ -226,6 +233,7 @@ fn reservations_at<D: Desk>(desk: &D, now: Timestamp) -> MutexGuard<'_, Reservat
 }
 
 /// Before any decision: a check at an instant sees everything that was due back by then.
+#[inline]
 pub(crate) fn give_back_what_ended(desk: &impl Desk, now: Timestamp) {
     if desk.pending().are_due(now) {
         drop(reservations_at(desk, now));

@@ -4,6 +4,8 @@
 
 #[path = "store/allocations.rs"]
 mod allocations;
+#[path = "store/attack.rs"]
+mod attack;
 #[path = "store/bounds.rs"]
 mod bounds;
 #[path = "store/checkpoint.rs"]

@@ -34,6 +34,7 @@ impl Default for SystemClock {
 }
 
 impl Clock for SystemClock {
+    #[inline]
     fn now(&self) -> Timestamp {
         Timestamp::from_micros(self.wall_us.saturating_add(whole_us(self.started.elapsed())))
     }
@@ -92,6 +93,7 @@ impl Clock for ManualClock {
 }
 
 /// Whole microseconds, rounded down.
+#[inline]
 fn whole_us(span: Duration) -> u64 {
-    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
+    span.as_secs().saturating_mul(1_000_000).saturating_add(u64::from(span.subsec_micros()))
 }

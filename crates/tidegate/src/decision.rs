@@ -29,6 +29,11 @@ impl<'a> Decision<'a> {
         Self { rules, answer, at }
     }
 
+    /// The verdict of a decision on one rule.
+    pub(crate) fn only_verdict(&self) -> Verdict {
+        self.answer.verdicts[0]
+    }
+
     /// When it was decided: a [refund](crate::Limiter::refund) wants to know.
     pub fn at(&self) -> Timestamp {
         self.at

@@ -4,16 +4,16 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tidegate_core::{Plan, Ticket, Timestamp};
+use tidegate_core::{Plan, Ticket, Timestamp, Verdict};
 use tidegate_store::reference::{DEFAULT_CAP_BYTES, Usage};
-use tidegate_store::{Hold, Memory};
+use tidegate_store::{Answer, Hold, Memory};
 
 use crate::Error;
 use crate::clock::{Clock, SystemClock};
 use crate::decision::{Admission, Decision};
 use crate::guard::Guard;
 use crate::reservation::Reservation;
-use crate::rule::{Ask, Rule, fill, rules_of};
+use crate::rule::{Ask, Rule, decide_few, fill, rules_of};
 
 /// Decides, in memory, for all threads of a process. Clones share their counters.
 #[derive(Debug)]
@@ -78,17 +78,58 @@ impl<C: Clock> Limiter<C> {
         rule: &'a Rule,
         key: &(impl AsRef<[u8]> + ?Sized),
     ) -> Result<Decision<'a>, Error> {
-        self.check_all(&[rule.on(key)])
+        let ask = rule.on(key);
+        let now = self.inner.clock.now();
+        match ask.decide(&self.inner.store, now) {
+            Some(verdict) => {
+                let answer = Answer::to_one(Ticket::default(), verdict);
+                Ok(Decision::new(std::iter::once(rule).collect(), answer, now))
+            }
+            None => self.check_all(&[ask]),
+        }
+    }
+
+    /// The same as [`check`](Limiter::check), with the bare verdict: what a hot path needs and no more.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use tidegate::{Limit, Limiter, Rate, Rule};
+    /// let limiter = Limiter::new();
+    /// let per_user = Rule::new("per-user", Limit::gcra(Rate::new(10, Duration::from_secs(1))?, 3)?)?;
+    /// let verdict = limiter.verdict(&per_user, "alice")?;
+    /// assert_eq!((verdict.allowed(), verdict.remaining), (true, 2));
+    /// # Ok::<(), tidegate::Error>(())
+    /// ```
+    #[inline]
+    pub fn verdict(&self, rule: &Rule, key: &(impl AsRef<[u8]> + ?Sized)) -> Result<Verdict, Error> {
+        let ask = rule.on(key);
+        match ask.decide(&self.inner.store, self.inner.clock.now()) {
+            Some(verdict) => Ok(verdict),
+            None => self.verdict_of_plan(ask),
+        }
+    }
+
+    #[inline(never)]
+    fn verdict_of_plan(&self, ask: Ask<'_, '_>) -> Result<Verdict, Error> {
+        Ok(self.check_all(&[ask])?.only_verdict())
     }
 
     /// May a request pass that meets all of these at once? It is charged to all of them or to none.
     pub fn check_all<'a>(&self, asks: &[Ask<'a, '_>]) -> Result<Decision<'a>, Error> {
+        let now = self.inner.clock.now();
+        let answer = match decide_few(&self.inner.store, asks, now) {
+            Some(verdicts) if !asks.is_empty() => Answer::to_all(Ticket::default(), verdicts),
+            _ => self.decide(asks, now)?,
+        };
+        Ok(Decision::new(rules_of(asks), answer, now))
+    }
+
+    #[inline(never)]
+    fn decide(&self, asks: &[Ask<'_, '_>], now: Timestamp) -> Result<Answer, Error> {
         holds_nothing(asks)?;
         let mut plan = Plan::new();
         fill(&mut plan, asks)?;
-        let now = self.inner.clock.now();
-        let answer = self.inner.store.decide_now(&plan, now)?;
-        Ok(Decision::new(rules_of(asks), answer, now))
+        Ok(self.inner.store.decide_now(&plan, now)?)
     }
 
     /// What is left for that key, with nothing charged.

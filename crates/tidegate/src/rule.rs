@@ -1,7 +1,8 @@
 //! A limit with a name: what counters, headers and refusals call it.
 
 use smallvec::SmallVec;
-use tidegate_core::{Key, Limit, Plan, PlanError};
+use tidegate_core::{EncodedParts, Limit, Pay, Plan, PlanError, PreparedKey, Timestamp, Verdict};
+use tidegate_store::{Few, Memory, Verdicts};
 
 use crate::Error;
 
@@ -13,8 +14,14 @@ use crate::Error;
 pub struct Rule {
     name: Box<str>,
     limit: Limit,
-    identity: [u8; 10],
+    /// The limit in the rule's share of the memory.
+    counted: Limit,
+    /// What the keys of its counters end with.
+    back: EncodedParts,
 }
+
+/// Keys that are not longer go the short way.
+const SHORT_KEY: usize = 120;
 
 /// A rule, asked about one key at one cost.
 #[derive(Clone, Copy)]
@@ -34,7 +41,11 @@ impl Rule {
         if limit.is_calendar() {
             return Err(Error::Calendar);
         }
-        Ok(Self { name: name.into(), limit, identity: limit.identity() })
+        let [.., a, b, c, d] = EncodedParts::digest(&[name.as_bytes()]).to_be_bytes();
+        let counted = limit.in_share(u32::from_be_bytes([a, b, c, d]));
+        let digest = EncodedParts::digest(&[name.as_bytes(), &limit.identity()]);
+        let back = EncodedParts::new(&[&digest.to_be_bytes()]);
+        Ok(Self { name: name.into(), limit, counted, back })
     }
 
     /// Its name.
@@ -70,9 +81,38 @@ impl Ask<'_, '_> {
     }
 
     fn charge(&self, plan: &mut Plan) -> Result<(), PlanError> {
-        let own: [&[u8]; 2] = [self.rule.name.as_bytes(), &self.rule.identity];
-        plan.charge(Key { home: &[self.key], own: &own }, self.rule.limit, self.cost)
+        plan.charge_prepared_when(&self.prepared(), &self.rule.counted, self.cost, Pay::IfAdmitted)
     }
+
+    /// Decides about this alone, if the store has a short way for it.
+    #[inline]
+    pub(crate) fn decide(&self, store: &Memory, now: Timestamp) -> Option<Verdict> {
+        let mut room = [0; SHORT_KEY];
+        let (key, _) = self.prepared().encode_into(&mut room)?;
+        store.decide_one_now(key, &self.rule.counted, self.cost, now)
+    }
+
+    #[inline]
+    fn prepared(&self) -> PreparedKey<'_> {
+        PreparedKey {
+            front: EncodedParts::NONE,
+            home: std::slice::from_ref(&self.key),
+            back: &self.rule.back,
+            own: &[],
+        }
+    }
+}
+
+/// Decides about a few asks together, if the store has a short way for them.
+pub(crate) fn decide_few(store: &Memory, asks: &[Ask<'_, '_>], now: Timestamp) -> Option<Verdicts> {
+    let mut room = [0; 4 * SHORT_KEY];
+    let (mut rest, mut few) = (&mut room[..], Few::new());
+    for ask in asks.iter().take(5) {
+        let (key, left) = ask.prepared().encode_into(rest)?;
+        few.push((key, &ask.rule.counted, ask.cost));
+        rest = left;
+    }
+    store.decide_few_now(&few, now)
 }
 
 /// The asks as a plan, filled in place.

@@ -62,16 +62,16 @@ impl Meter {
         self
     }
 
-    pub(crate) const fn shapes(&self) -> bool {
-        self.shape
-    }
-
     pub(crate) const fn capacity(&self) -> u64 {
         self.capacity
     }
 
     pub(crate) const fn rate(&self) -> Rate {
         self.rate
+    }
+
+    pub(crate) const fn is_shaping(&self) -> bool {
+        self.shape
     }
 
     pub(crate) fn drain_us(&self) -> u64 {

@@ -76,12 +76,20 @@ proptest! {
             match step {
                 Step::Charge(cost) => {
                     let mut other = state.clone();
+                    let before = packing.pack(&limit, &state, now);
+                    let swiftly = before
+                        .filter(|_| !packing.is_wide())
+                        .and_then(|before| packing.admit_swiftly((&limit, &limit), before.word, now, cost));
                     let judged = limit.judge(&other, now, cost);
                     if judged.allowed() {
                         limit.charge(&mut other, now, cost, Ticket::default());
                     }
                     let verdict = limit.step(&mut state, now, cost).unwrap();
                     prop_assert_eq!((&state, verdict), (&other, limit.verdict(&other, now, judged)));
+                    if let Some((word, told)) = swiftly {
+                        let packed = packing.pack(&limit, &state, now).unwrap();
+                        prop_assert_eq!((word, told), (packed.word, verdict));
+                    }
                     if judged.allowed() {
                         let packed = packing.pack(&limit, &state, now);
                         prop_assert!(packed.is_some() && packed == packing.pack_admitted(&state));
@@ -99,6 +107,20 @@ proptest! {
             let looked_at = now.plus_us(life_us + Packing::SWEEP_US).minus_us(back_us);
             prop_assert_eq!(&packing.unpack(&limit, packed, looked_at), &state);
         }
+    }
+}
+
+#[test]
+fn common_limits_go_the_swift_way() {
+    let now = Timestamp::from_micros(START_US);
+    for limit in [limits()[3], limits()[4]].into_iter().chain([
+        Limit::gcra(Rate::new(1, Duration::from_secs(60)).unwrap(), 30).unwrap(),
+        Limit::token_bucket(100, Rate::new(1_000, Duration::from_secs(1)).unwrap()).unwrap(),
+    ]) {
+        let packing = Packing::of(&limit).unwrap();
+        let is_swift = packing.admit_swiftly((&limit, &limit), 0, now, 1).is_some();
+        assert_eq!(is_swift, limit != limits()[3], "{limit:?}");
+        assert_eq!(packing.admit_swiftly((&limit, &limit), 0, now, limit.capacity() + 1), None, "{limit:?}");
     }
 }
 

@@ -20,8 +20,9 @@ proptest! {
     fn limits_and_all_their_states_are_read_as_they_were_written(
         (limit, asks) in with_asks(limits()),
         refund in 0..5_u64,
-        ticket: u128,
+        (share, ticket) in any::<(u32, u128)>(),
     ) {
+        let limit = limit.in_share(share);
         let (mut state, mut now) = (State::EMPTY, Timestamp::from_micros(START_US));
         for (index, ask) in asks.into_iter().enumerate() {
             now = now.plus_us(ask.after_us);

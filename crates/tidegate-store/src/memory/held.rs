@@ -3,10 +3,11 @@
 use smallvec::SmallVec;
 use tidegate_core::{Plan, State, Timestamp};
 
+use super::eviction::Need;
 use super::registry::Registered;
 use super::segment::Width;
 use super::slot::{Content, Hash, Slot};
-use super::table::{Seat, Table};
+use super::table::{Claim, Seat, Table};
 use crate::ways::Intent;
 
 /// A slot that was looked for is not where it was: look again.
@@ -60,7 +61,11 @@ impl<'a> Held<'a> {
             let there = seat.is_taken()
                 || intent == Intent::Charge
                     && !is_elsewhere(index)
-                    && held.entries[index].is_some_and(|entry| table.claim(&mut seat, entry, (now, &hashes)));
+                    && held.entries[index].is_some_and(|entry| {
+                        let share = entry.limit.share();
+                        let need = Need { share, now, pinned: &hashes };
+                        table.claim(&mut seat, entry, need) == Claim::Made
+                    });
             held.of.push(there.then_some(held.counters.len()));
             if there {
                 held.counters.push(Counter {

@@ -6,12 +6,14 @@
 //! takes the bits before it reads.
 
 use smallvec::SmallVec;
-use tidegate_core::{Charge, KeyRef, Packed, Pay, Plan, State, Timestamp, Verdict};
+use tidegate_core::{Charge, KeyRef, Limit, Packed, Pay, Plan, State, Timestamp, Verdict};
 
+use super::eviction::Need;
 use super::segment::Width;
 use super::slot::Content;
+use super::swift;
 use super::sync::pause;
-use super::table::{Seat, Table};
+use super::table::{Claim, Seat, Table};
 use crate::contract::{Answer, Verdicts};
 
 /// Plans with more charges go the other way.
@@ -48,15 +50,63 @@ pub(super) fn decide(
     if plan.idempotency().is_some() || plan.len() > MOST_CHARGES || plan.is_empty() {
         return None;
     }
+    if plan.len() == 1 {
+        let charge = plan.get(0);
+        let asked = (charge.key, charge.limit, charge.cost);
+        return is_plain(&charge)
+            .then(|| decide_one(table, asked, now, elsewhere))
+            .flatten()
+            .map(|verdict| Answer::to_one(plan.ticket(), verdict));
+    }
+    if let Some(answer) = swift::decide(table, plan, now) {
+        return Some(answer);
+    }
+    decide_slowly(table, plan, now, elsewhere)
+}
+
+/// The same where there is more to do.
+#[inline(never)]
+fn decide_slowly(
+    table: &Table,
+    plan: &Plan,
+    now: Timestamp,
+    elsewhere: impl Fn(KeyRef<'_>) -> bool,
+) -> Option<Answer> {
     let mut attempts = 0;
     while attempts < ATTEMPTS {
-        let tried = if plan.len() == 1 {
-            attempt_one(table, plan, now, &elsewhere)
-        } else {
-            attempt(table, plan, now, &elsewhere)
-        };
-        match tried {
+        match attempt(table, plan, now, &elsewhere) {
             Ok(answer) => return Some(answer),
+            Err(Why::Again) => pause(&mut attempts),
+            Err(Why::Unfit) => break,
+        }
+    }
+    None
+}
+
+/// Decides a plan of one charge, which pays if it is admitted.
+#[inline]
+pub(super) fn decide_one(
+    table: &Table,
+    (key, limit, cost): (KeyRef<'_>, &Limit, u64),
+    now: Timestamp,
+    elsewhere: impl Fn(KeyRef<'_>) -> bool,
+) -> Option<Verdict> {
+    swift::decide_one(table, (key, limit, cost), now)
+        .or_else(|| decide_one_slowly(table, (key, limit, cost), now, elsewhere))
+}
+
+/// The same where there is more to do.
+#[inline(never)]
+fn decide_one_slowly(
+    table: &Table,
+    (key, limit, cost): (KeyRef<'_>, &Limit, u64),
+    now: Timestamp,
+    elsewhere: impl Fn(KeyRef<'_>) -> bool,
+) -> Option<Verdict> {
+    let mut attempts = 0;
+    while attempts < ATTEMPTS && cost > 0 {
+        match attempt_one(table, (key, limit, cost), now, &elsewhere) {
+            Ok(verdict) => return Some(verdict),
             Err(Why::Again) => pause(&mut attempts),
             Err(Why::Unfit) => break,
         }
@@ -68,17 +118,13 @@ pub(super) fn decide(
 #[inline]
 fn attempt_one(
     table: &Table,
-    plan: &Plan,
+    (key, limit, cost): (KeyRef<'_>, &Limit, u64),
     now: Timestamp,
     elsewhere: &impl Fn(KeyRef<'_>) -> bool,
-) -> Result<Answer, Why> {
-    let charge = plan.get(0);
-    if !is_plain(&charge) {
-        return Err(Why::Unfit);
-    }
-    let mut one = Seated::read(table, &charge, now)?;
+) -> Result<Verdict, Why> {
+    let mut one = Seated::read(table, (key, limit, cost), now)?;
     let passes = one.verdict.allowed();
-    if one.seen.is_none() && elsewhere(charge.key) {
+    if one.seen.is_none() && elsewhere(key) {
         return Err(Why::Unfit);
     }
     if passes && one.seen.is_none() {
@@ -88,10 +134,10 @@ fn attempt_one(
         one.lock()?;
         one.unlock();
     }
-    Ok(Answer::to_one(plan, one.verdict, passes))
+    Ok(one.verdict)
 }
 
-fn is_plain(charge: &Charge<'_>) -> bool {
+pub(super) fn is_plain(charge: &Charge<'_>) -> bool {
     charge.pay == Pay::IfAdmitted && charge.group == 0 && charge.cost > 0
 }
 
@@ -107,7 +153,7 @@ fn attempt(
         if !is_plain(&charge) {
             return Err(Why::Unfit);
         }
-        let seated = Seated::read(table, &charge, now)?;
+        let seated = Seated::read(table, (charge.key, charge.limit, charge.cost), now)?;
         let has_twin = all.iter().any(|other| other.seat.hash == seated.seat.hash);
         if has_twin || seated.seen.is_none() && elsewhere(charge.key) {
             return Err(Why::Unfit);
@@ -152,11 +198,9 @@ fn admit<'a>(table: &'a Table, plan: &Plan, all: &mut [Seated<'a>], now: Timesta
 fn make_places<'a>(table: &'a Table, all: &mut [Seated<'a>], now: Timestamp) -> Why {
     let hashes: SmallVec<[_; 4]> = all.iter().map(|one| one.seat.hash).collect();
     for one in all.iter_mut().filter(|one| one.seen.is_none()) {
-        let has_place = table
-            .registry
-            .get(one.left.number)
-            .is_some_and(|entry| table.claim(&mut one.seat, entry, (now, &hashes)));
-        if !has_place {
+        let Some(entry) = table.registry.get(one.left.number) else { return Why::Unfit };
+        let need = Need { share: entry.limit.share(), now, pinned: &hashes };
+        if table.claim(&mut one.seat, entry, need) != Claim::Made {
             return Why::Unfit;
         }
     }
@@ -166,9 +210,12 @@ fn make_places<'a>(table: &'a Table, all: &mut [Seated<'a>], now: Timestamp) -> 
 impl<'a> Seated<'a> {
     /// Reads the counter and computes what the charge leaves.
     #[inline]
-    fn read(table: &'a Table, charge: &Charge<'_>, now: Timestamp) -> Result<Self, Why> {
-        let limit = charge.limit;
-        let seat = table.find(table.hash(charge.key), Table::likely_width(limit), now);
+    fn read(
+        table: &'a Table,
+        (key, limit, cost): (KeyRef<'_>, &Limit, u64),
+        now: Timestamp,
+    ) -> Result<Self, Why> {
+        let seat = table.find(table.hash(key), Table::likely_width(limit), now);
         let (seen, mut state, left_by) = if seat.is_taken() {
             let content = seat.look().ok_or(Why::Again)?;
             let entry = table.registry.get(content.number).ok_or(Why::Unfit)?;
@@ -181,7 +228,7 @@ impl<'a> Seated<'a> {
             Some(entry) => entry,
             None => table.registry.enter(limit).ok_or(Why::Unfit)?,
         };
-        let verdict = limit.step(&mut state, now, charge.cost).map_err(|_| Why::Unfit)?;
+        let verdict = limit.step(&mut state, now, cost).map_err(|_| Why::Unfit)?;
         if seen.is_some() && entry.packing.is_wide() != (seat.width() == Width::Wide) {
             return Err(Why::Unfit);
         }

@@ -1,6 +1,7 @@
 //! The limits of counters, by number: a slot names the limit that left its state, so that anybody can read it.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock};
 
 use tidegate_core::{Limit, Packing, State, Timestamp};
@@ -17,11 +18,13 @@ pub(super) struct Registry {
 }
 
 /// A limit and how its states are packed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Registered {
     pub(super) number: u16,
     pub(super) limit: Limit,
     pub(super) packing: Packing,
+    /// How many of its counters were dropped while they counted.
+    pub(super) evicted: AtomicU64,
 }
 
 impl Default for Registry {
@@ -45,9 +48,25 @@ impl Registry {
         let number = *numbers.entry(*limit).or_insert(next);
         let (block, place) = Self::place(number);
         let block = self.blocks[block].get_or_init(|| (0..PER_BLOCK).map(|_| OnceLock::new()).collect());
-        Some(block[place].get_or_init(|| Registered { number, limit: *limit, packing }))
+        Some(block[place].get_or_init(|| Registered {
+            number,
+            limit: *limit,
+            packing,
+            evicted: AtomicU64::new(0),
+        }))
     }
 
+    /// How many counters of each share were dropped while they counted.
+    pub(super) fn evicted(&self) -> HashMap<u32, u64> {
+        let entered = self.numbers.read().unwrap_or_else(PoisonError::into_inner);
+        let mut evicted = HashMap::new();
+        for entry in entered.values().filter_map(|number| self.get(*number)) {
+            *evicted.entry(entry.limit.share()).or_insert(0) += entry.evicted.load(Ordering::Relaxed);
+        }
+        evicted
+    }
+
+    #[inline]
     pub(super) fn get(&self, number: u16) -> Option<&Registered> {
         let (block, place) = Self::place(number);
         self.blocks[block].get()?[place].get()

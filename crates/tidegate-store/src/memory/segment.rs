@@ -60,6 +60,47 @@ pub(super) struct Segment<'a> {
     width: Width,
 }
 
+/// The line where a narrow counter most likely stands.
+#[derive(Clone, Copy)]
+pub(super) struct Aim<'a> {
+    hash: Hash,
+    line: &'a Line,
+    segment: Segment<'a>,
+}
+
+/// A segment's header when somebody looked.
+#[derive(Clone, Copy)]
+pub(super) struct Stamp<'a> {
+    entry: &'a Line,
+    header: Header,
+}
+
+impl<'a> Aim<'a> {
+    /// Asks for the line, so that it is on its way from memory.
+    #[inline]
+    pub(super) fn prefetch(self) {
+        self.line.prefetch();
+    }
+
+    #[inline]
+    pub(super) fn find(self) -> Option<Slot<'a>> {
+        Width::Narrow.find_in(self.line, self.hash).or_else(|| self.segment.find_further(self.hash))
+    }
+
+    #[inline]
+    pub(super) const fn stamp(self) -> Stamp<'a> {
+        Stamp { entry: self.segment.entry, header: self.segment.header }
+    }
+}
+
+impl Stamp<'_> {
+    /// Whether nobody has changed the segment since.
+    #[inline]
+    pub(super) fn is_current(self) -> bool {
+        self.entry.0[HEADER].load(Ordering::Acquire) == self.header.0
+    }
+}
+
 /// What came of looking for a place for a new counter.
 pub(super) enum Claimed {
     /// It has a place now.
@@ -95,14 +136,14 @@ impl Width {
 
     #[inline]
     fn slot(self, line: &Line, index: usize) -> Slot<'_> {
-        let [a, b, c, d, e, f, g, h] = &line.0;
+        let words = &line.0;
         match (self, index) {
-            (Self::Narrow, 0) => Slot::new(a, b, None),
-            (Self::Narrow, 1) => Slot::new(c, d, None),
-            (Self::Narrow, 2) => Slot::new(e, f, None),
-            (Self::Narrow, _) => Slot::new(g, h, None),
-            (Self::Wide, 0) => Slot::new(a, b, line.0[2..4].try_into().ok()),
-            (Self::Wide, _) => Slot::new(e, f, line.0[6..8].try_into().ok()),
+            (Self::Narrow, 0) => Slot::new(&words[0], &words[1], None),
+            (Self::Narrow, 1) => Slot::new(&words[2], &words[3], None),
+            (Self::Narrow, 2) => Slot::new(&words[4], &words[5], None),
+            (Self::Narrow, _) => Slot::new(&words[6], &words[7], None),
+            (Self::Wide, 0) => Slot::new(&words[0], &words[1], words[2..4].try_into().ok()),
+            (Self::Wide, _) => Slot::new(&words[4], &words[5], words[6..8].try_into().ok()),
         }
     }
 
@@ -208,18 +249,27 @@ impl<'a> Segment<'a> {
         if self.header.pages() == 0 {
             return None;
         }
-        let (first, stash) = self.line(hash.first());
-        let width = self.width;
-        width.find_in(first, hash).or_else(|| {
-            let (second, other_stash) = self.line(hash.second());
-            [second, stash, other_stash].into_iter().find_map(|line| width.find_in(line, hash))
-        })
+        self.width.find_in(self.line(hash.first()), hash).or_else(|| self.find_further(hash))
     }
 
-    /// Reads the line where a counter most likely stands, so that it is on its way from memory.
+    /// Where to look for a counter of a narrow segment.
     #[inline]
-    pub(super) fn touch(self, hash: Hash) -> bool {
-        self.header.pages() > 0 && self.width.slot(self.line(hash.first()).0, 0).is_free()
+    pub(super) fn aim(self, hash: Hash) -> Option<Aim<'a>> {
+        (self.header.pages() > 0).then(|| Aim { hash, line: self.line(hash.first()), segment: self })
+    }
+
+    #[inline(never)]
+    fn find_further(self, hash: Hash) -> Option<Slot<'a>> {
+        let [_, further @ ..] = self.candidates(hash);
+        further.into_iter().find_map(|line| self.width.find_in(line, hash))
+    }
+
+    /// Asks for the line where a counter most likely stands, so that it is on its way from memory.
+    #[inline]
+    pub(super) fn prefetch(self, hash: Hash) {
+        if self.header.pages() > 0 {
+            self.line(hash.first()).prefetch();
+        }
     }
 
     /// Finds a free place for a new counter, one that has emptied if need be. Whoever gives places to counters of one line
@@ -228,7 +278,7 @@ impl<'a> Segment<'a> {
         if self.header.pages() == 0 {
             return if self.is_current() { Claimed::Full } else { Claimed::Changed };
         }
-        let gate = self.width.slot(self.line(content.hash.first()).0, 0);
+        let gate = self.width.slot(self.line(content.hash.first()), 0);
         if !gate.lock(|| !self.is_current()) {
             return Claimed::Changed;
         }
@@ -304,8 +354,7 @@ impl<'a> Segment<'a> {
 
     /// The same where nobody has looked for so long that times cannot be told apart any more: all of it at once.
     pub(super) fn purge(self, registry: &Registry, now: Timestamp) {
-        let untouched_us =
-            now.as_micros().saturating_sub(self.swept_us()).saturating_sub(Packing::SWEEP_US);
+        let untouched_us = now.as_micros().saturating_sub(self.swept_us()).saturating_sub(Packing::SWEEP_US);
         if !self.seize() {
             return;
         }
@@ -387,19 +436,29 @@ impl<'a> Segment<'a> {
         [second, stash, other].into_iter().any(|line| width.put(line, content))
     }
 
-    /// The line that these bits select, and the one of the stash beside it.
+    /// The line that these bits select.
     #[inline]
-    fn line(self, bits: u32) -> (&'a Line, &'a Line) {
-        let (page, line, stash) = within(bits, self.header.pages());
+    fn line(self, bits: u32) -> &'a Line {
+        let (page, rest) = scaled(bits, self.header.pages());
+        &self.lines[self.first_line(page) + scaled(rest, MAIN_LINES).0]
+    }
+
+    /// The line of the stash that these bits select.
+    fn stash(self, bits: u32) -> &'a Line {
+        let (page, _, stash) = within(bits, self.header.pages());
+        &self.lines[self.first_line(page) + stash]
+    }
+
+    /// The first line of a page.
+    #[inline]
+    fn first_line(self, page: usize) -> usize {
         let word = self.entry.0[PAGES + page / 2].load(Ordering::Relaxed);
-        let number = usize::try_from(word >> (page % 2 * 32) & 0xffff_ffff).unwrap_or(0);
-        let first = number * LINES_PER_PAGE;
-        (&self.lines[first + line], &self.lines[first + stash])
+        (word >> (page % 2 * 32) & 0xffff_ffff) as usize * LINES_PER_PAGE
     }
 
     fn candidates(self, hash: Hash) -> [&'a Line; 4] {
-        let ((first, stash), (second, other_stash)) = (self.line(hash.first()), self.line(hash.second()));
-        [first, second, stash, other_stash]
+        let (first, second) = (hash.first(), hash.second());
+        [self.line(first), self.line(second), self.stash(first), self.stash(second)]
     }
 
     fn page_numbers(self) -> Pages {

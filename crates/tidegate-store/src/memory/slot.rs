@@ -18,6 +18,9 @@ const HASH_MASK: u64 = (1 << HASH_BITS) - 1;
 /// Bits of a limit's number in the word; the others are in the name.
 const LOW_BITS: u32 = u64::BITS - PACKED_BITS;
 
+/// Bits of a packed state in the word.
+const WORD_MASK: u64 = (1 << PACKED_BITS) - 1;
+
 /// The largest number of a limit.
 pub(super) const MAX_NUMBER: u16 = (1 << (LOW_BITS + 3)) - 1;
 
@@ -25,6 +28,7 @@ pub(super) const MAX_NUMBER: u16 = (1 << (LOW_BITS + 3)) - 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hash(u64);
 
+#[expect(clippy::cast_possible_truncation, reason = "some bits of it are meant")]
 impl Hash {
     pub(super) const fn new(hash: u64) -> Self {
         match hash & HASH_MASK {
@@ -60,6 +64,33 @@ pub(super) struct Content {
     pub(super) packed: Packed,
 }
 
+/// The name and the word of a narrow slot.
+#[derive(Clone, Copy)]
+pub(super) struct Glance {
+    name: u64,
+    word: u64,
+}
+
+impl Glance {
+    /// The number of the limit that left the state.
+    #[inline]
+    pub(super) const fn number(self) -> u16 {
+        number(self.name, self.word)
+    }
+
+    #[inline]
+    pub(super) const fn packed(self) -> u64 {
+        self.word & WORD_MASK
+    }
+}
+
+/// The number of a limit, from where its bits are.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "of 15 bits")]
+const fn number(name: u64, word: u64) -> u16 {
+    (((name & !LOCK) >> HASH_BITS << LOW_BITS) | word >> PACKED_BITS) as u16
+}
+
 /// A place for a counter.
 #[derive(Clone, Copy)]
 pub(super) struct Slot<'a> {
@@ -81,10 +112,8 @@ impl Content {
     #[inline]
     fn new(name: u64, word: u64, more: [u64; 2]) -> Option<Self> {
         let hash = Hash(name & HASH_MASK);
-        let high = (name & !LOCK) >> HASH_BITS << LOW_BITS;
-        let number = u16::try_from(high | word >> PACKED_BITS).unwrap_or(0);
-        let packed = Packed { word: word & ((1 << PACKED_BITS) - 1), more };
-        (hash.0 != 0).then_some(Self { hash, number, packed })
+        let packed = Packed { word: word & WORD_MASK, more };
+        (hash.0 != 0).then_some(Self { hash, number: number(name, word), packed })
     }
 }
 
@@ -130,6 +159,40 @@ impl<'a> Slot<'a> {
             }
             pause(&mut looks);
         }
+    }
+
+    /// What lies in it, which may be another's by now, or half written: to be [taken](Self::take).
+    #[inline]
+    pub(super) fn glance(self) -> Glance {
+        let name = self.name.load(Ordering::Acquire);
+        Glance { name, word: self.word.load(Ordering::Acquire) }
+    }
+
+    /// Takes the lock bit of a narrow slot, if it still holds what was seen.
+    #[inline]
+    pub(super) fn take(self, seen: Glance) -> bool {
+        let Glance { name, word } = seen;
+        let is_locked = name & LOCK == 0
+            && self.name.compare_exchange(name, name | LOCK, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        if is_locked && self.word.load(Ordering::Relaxed) != word {
+            self.leave(seen);
+            return false;
+        }
+        is_locked
+    }
+
+    /// Gives the lock bit of a narrow slot back that was [taken](Self::take), with another packed state in it.
+    #[inline]
+    pub(super) fn put(self, seen: Glance, packed: u64) {
+        // Releasing too: a reader that sees this word must not take the name from before the lock bit was set for it.
+        self.word.store(seen.word & !WORD_MASK | packed, Ordering::Release);
+        self.name.store(seen.name, Ordering::Release);
+    }
+
+    /// Gives the lock bit of a narrow slot back that was [taken](Self::take), as it was.
+    #[inline]
+    pub(super) fn leave(self, seen: Glance) {
+        self.name.store(seen.name, Ordering::Release);
     }
 
     /// Takes the lock bit, if it still is as it was seen; `false` if it is not, or if somebody else has it.

@@ -8,15 +8,16 @@ mod walk;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Mutex;
 
-use siphasher::sip::SipHasher13;
 use tidegate_core::{KeyRef, Limit, Packed, Packing, State, Timestamp};
 
 use super::arena::{Arena, Line};
+use super::eviction::{self, Need, Room};
 use super::pool::{PAGE_BYTES, Pages, Pool};
 use super::registry::{Registered, Registry};
-use super::segment::{Blank, Claimed, MAX_PAGES, Segment, Width};
+use super::segment::{Aim, Blank, Claimed, MAX_PAGES, Segment, Width};
+use super::sip::Sip13;
 use super::slot::{Content, Hash, Slot};
-use super::sync::{AtomicU64, AtomicUsize, Ordering, pause};
+use super::sync::{AtomicBool, AtomicUsize, Ordering, pause};
 
 /// Pages of a segment, on average.
 const PAGES_PER_SEGMENT: usize = 6;
@@ -32,12 +33,13 @@ const DAY_US: u64 = 86_400_000_000;
 /// The table.
 pub(super) struct Table {
     /// SipHash-1-3 under a random key: who chooses keys cannot choose where they go.
-    hasher: SipHasher13,
+    hasher: Sip13,
     pub(super) registry: Registry,
     pool: Pool,
     narrow: Directory,
     wide: Directory,
-    evicted: AtomicU64,
+    /// Whether there was ever no room for a new counter.
+    tight: AtomicBool,
 }
 
 /// The segments of one width.
@@ -53,10 +55,21 @@ struct Directory {
     width: Width,
 }
 
+/// What came of asking for a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Claim {
+    /// The counter has one.
+    Made,
+    /// All places where it could stand are pinned, or its segment has none.
+    NoRoom,
+    /// All places where it could stand are taken by counters that have nearly used up their limits.
+    OnlyOffenders,
+}
+
 /// Where a counter stands, or would stand, when somebody looked.
 pub(super) struct Seat<'a> {
     pub(super) hash: Hash,
-    segment: Segment<'a>,
+    pub(super) segment: Segment<'a>,
     slot: Option<Slot<'a>>,
 }
 
@@ -65,7 +78,7 @@ impl Table {
         Self::new(cap_bytes, random_hasher())
     }
 
-    fn new(cap_bytes: usize, hasher: SipHasher13) -> Self {
+    fn new(cap_bytes: usize, hasher: Sip13) -> Self {
         let pages = (cap_bytes / PAGE_BYTES).max(4);
         Self {
             hasher,
@@ -73,14 +86,14 @@ impl Table {
             pool: Pool::new(pages),
             narrow: Directory::new(pages, Width::Narrow),
             wide: Directory::new(pages, Width::Wide),
-            evicted: AtomicU64::new(0),
+            tight: AtomicBool::new(false),
         }
     }
 
     /// A small one that hashes always alike, for the model checker.
     #[cfg(all(test, loom))]
     pub(super) fn tiny(pages: usize) -> Self {
-        Self::new(pages * PAGE_BYTES, SipHasher13::new_with_keys(1, 2))
+        Self::new(pages * PAGE_BYTES, Sip13::new([1, 2]))
     }
 
     #[cfg(all(test, loom))]
@@ -97,21 +110,25 @@ impl Table {
     pub(super) fn drop_a_rival_of(&self, key: u8, now: Timestamp) {
         let key = tidegate_core::Key { home: &[&[key]], own: &[] }.encode().expect("a short key");
         let seat = self.seat(self.hash(key.as_ref()), Width::Narrow, now);
-        self.evict_for(&seat, (now, &[]));
+        eviction::make_room(&self.registry, &seat, Need { share: 0, now, pinned: &[] });
     }
 
     /// How many counters there are, those included that have emptied and were not swept yet.
     pub(super) fn len(&self) -> usize {
-        [&self.narrow, &self.wide].into_iter().flat_map(|directory| directory.all(&self.pool.lines)).map(Segment::occupied).sum()
+        [&self.narrow, &self.wide]
+            .into_iter()
+            .flat_map(|directory| directory.all(&self.pool.lines))
+            .map(Segment::occupied)
+            .sum()
     }
 
     pub(super) fn bytes(&self) -> usize {
         self.pool.bytes() + (self.narrow.len() + self.wide.len()) * size_of::<Line>()
     }
 
-    /// How many counters were dropped while they counted.
-    pub(super) fn evicted(&self) -> u64 {
-        self.evicted.load(Ordering::Relaxed)
+    /// Whether there was ever no room for a new counter.
+    pub(super) fn is_tight(&self) -> bool {
+        self.tight.load(Ordering::Relaxed)
     }
 
     #[inline]
@@ -129,8 +146,15 @@ impl Table {
             self.tend_next(directory, now);
             segment = directory.segment(hash, &self.pool.lines);
         }
-        segment.touch(hash);
+        segment.prefetch(hash);
         Seat { hash, segment, slot: None }
+    }
+
+    /// Where to look for a narrow counter, if nothing else is to be done first.
+    #[inline]
+    pub(super) fn aim(&self, hash: Hash, now: Timestamp) -> Option<Aim<'_>> {
+        let segment = self.narrow.segment(hash, &self.pool.lines);
+        if segment.is_due(now) { None } else { segment.aim(hash) }
     }
 
     /// Where a counter stands, looked for at that width first; if nowhere, its seat there.
@@ -147,13 +171,8 @@ impl Table {
     }
 
     /// Gives a counter a place, if need be that of another, but of none that is pinned: a plan never makes room for itself.
-    /// If there is none to be had, `false`.
-    pub(super) fn claim<'a>(
-        &'a self,
-        seat: &mut Seat<'a>,
-        entry: &Registered,
-        (now, pinned): (Timestamp, &[Hash]),
-    ) -> bool {
+    pub(super) fn claim<'a>(&'a self, seat: &mut Seat<'a>, entry: &Registered, need: Need<'_>) -> Claim {
+        let Need { now, pinned, .. } = need;
         let content = Content { hash: seat.hash, number: entry.number, packed: Packed::default() };
         let width = if entry.packing.is_wide() { Width::Wide } else { Width::Narrow };
         if seat.width() != width {
@@ -164,11 +183,19 @@ impl Table {
         let mut looks = 0;
         loop {
             match seat.segment.claim(content, has_emptied) {
-                Claimed::New | Claimed::There => return seat.find(),
+                Claimed::New | Claimed::There if seat.find() => return Claim::Made,
+                Claimed::New | Claimed::There => {}
                 Claimed::Changed => pause(&mut looks),
                 Claimed::Full if self.grow(seat.segment, now) => {}
-                Claimed::Full if self.evict_for(seat, (now, pinned)) => {}
-                Claimed::Full => return false,
+                Claimed::Full => {
+                    self.tight.store(true, Ordering::Relaxed);
+                    match eviction::make_room(&self.registry, seat, need) {
+                        Room::Made => {}
+                        Room::None if !seat.is_current() => {}
+                        Room::None => return Claim::NoRoom,
+                        Room::OnlyOffenders => return Claim::OnlyOffenders,
+                    }
+                }
             }
             *seat = self.seat(seat.hash, width, now);
         }
@@ -308,35 +335,6 @@ impl Table {
         }
         self.pool.give(pages, width);
     }
-
-    /// Drops the rival that matters least: the one that has used the least share of its limit, then the first to empty.
-    fn evict_for(&self, seat: &Seat<'_>, (now, pinned): (Timestamp, &[Hash])) -> bool {
-        let weight = |content: Content| {
-            let Some(entry) = self.registry.get(content.number) else { return (0, 0) };
-            let state = entry.state(content, now);
-            (fullness(&entry.limit, &state, now), state.empty_at().as_micros())
-        };
-        let rivals = seat.segment.rivals(seat.hash).filter_map(|slot| {
-            let content = slot.look(|| true)?;
-            if pinned.contains(&content.hash) {
-                return None;
-            }
-            Some((weight(content), slot, content))
-        });
-        let Some((_, slot, content)) = rivals.min_by_key(|(weight, ..)| *weight) else {
-            return !seat.segment.is_current();
-        };
-        if slot.lock_as(content) {
-            if seat.segment.is_current() {
-                slot.unlock_free();
-                seat.segment.add(-1);
-                self.evicted.fetch_add(u64::from(weight(content).1 > now.as_micros()), Ordering::Relaxed);
-            } else {
-                slot.unlock();
-            }
-        }
-        true
-    }
 }
 
 impl Directory {
@@ -399,21 +397,15 @@ fn pages_for(counters: usize, width: Width) -> usize {
 
 /// The lower bits of a hash as a number.
 #[inline]
+#[expect(clippy::cast_possible_truncation, reason = "there are fewer segments than addresses")]
 fn low(hash: u64, bits: u32) -> usize {
     (hash & ((1 << bits) - 1)) as usize
 }
 
 /// A hasher whose key comes from the standard library's source of randomness.
-fn random_hasher() -> SipHasher13 {
+fn random_hasher() -> Sip13 {
     let source = RandomState::new();
-    SipHasher13::new_with_keys(source.hash_one(0), source.hash_one(1))
-}
-
-/// How much of its limit a counter has used, in thousandths.
-fn fullness(limit: &Limit, state: &State, now: Timestamp) -> u64 {
-    let verdict = limit.verdict(state, now, tidegate_core::Outcome::Allowed);
-    let used = verdict.limit - verdict.remaining.min(verdict.limit);
-    used.saturating_mul(1_000) / verdict.limit.max(1)
+    Sip13::new([source.hash_one(0), source.hash_one(1)])
 }
 
 impl<'a> Seat<'a> {

@@ -51,13 +51,15 @@ pub(super) fn restore(
 
 impl Restoring {
     fn start(head: &[u8], cap_bytes: usize, now: Timestamp) -> Option<Self> {
-        let (key, mut rest) = body(head, Kind::Head)?.split_first_chunk()?;
+        let (first, rest) = body(head, Kind::Head)?.split_first_chunk()?;
+        let (second, mut rest) = rest.split_first_chunk()?;
+        let key = [u64::from_le_bytes(*first), u64::from_le_bytes(*second)];
         let saved_at = Timestamp::from_micros(take(&mut rest)?);
         let segments = [take(&mut rest)?, take(&mut rest)?];
         if !rest.is_empty() {
             return None;
         }
-        let table = Table::with_key(Memory::table_bytes(cap_bytes), *key);
+        let table = Table::with_key(Memory::table_bytes(cap_bytes), key);
         table.prepare(segments.map(|count| usize::try_from(count).unwrap_or(usize::MAX)), now);
         let restored = Restored { saved_at, ..Restored::default() };
         Some(Self {

@@ -51,7 +51,7 @@ impl<'m, W: Write> Saving<'m, W> {
     fn start(memory: &'m Memory, out: W, (now, max_bytes): (Timestamp, u64)) -> io::Result<Self> {
         let mut writer = Writer::start(out)?;
         let mut head = vec![Kind::Head as u8];
-        head.extend(memory.table.key());
+        head.extend(memory.table.key().iter().flat_map(|half| half.to_le_bytes()));
         put(now.as_micros(), &mut head);
         for segments in memory.table.segments() {
             put(segments as u64, &mut head);

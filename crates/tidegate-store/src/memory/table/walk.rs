@@ -1,18 +1,17 @@
 //! The whole table, counter by counter, for those that carry it elsewhere, and the way back.
 
-use siphasher::sip::SipHasher13;
 use tidegate_core::Timestamp;
 
-use super::{Content, Directory, Hash, Registered, Seat, Table, Width, pause};
+use super::{Claim, Content, Directory, Hash, Need, Registered, Seat, Sip13, Table, Width, pause};
 
 impl Table {
     /// An empty one that hashes under the key of another.
-    pub(in super::super) fn with_key(cap_bytes: usize, key: [u8; 16]) -> Self {
-        Self::new(cap_bytes, SipHasher13::new_with_key(&key))
+    pub(in super::super) fn with_key(cap_bytes: usize, key: [u64; 2]) -> Self {
+        Self::new(cap_bytes, Sip13::new(key))
     }
 
     /// What its hashes are keyed with: a secret.
-    pub(in super::super) fn key(&self) -> [u8; 16] {
+    pub(in super::super) fn key(&self) -> [u64; 2] {
         self.hasher.key()
     }
 
@@ -82,7 +81,8 @@ impl Table {
             free(&seat);
             seat = self.seat(content.hash, width, now);
         }
-        let has_place = seat.is_taken() || self.claim(&mut seat, entry, (now, &[]));
+        let need = Need { share: entry.limit.share(), now, pinned: &[] };
+        let has_place = seat.is_taken() || self.claim(&mut seat, entry, need) == Claim::Made;
         let is_held = has_place && seat.lock();
         if is_held {
             seat.unlock_with(content);
