@@ -20,6 +20,7 @@ mod over_http;
 mod over_grpc;
 mod reload;
 mod stop;
+mod restart;
 mod metrics;
 mod secrets;
 mod through_envoy;

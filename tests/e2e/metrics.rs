@@ -5,6 +5,7 @@ use std::process::Stdio;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
+use crate::folder::Folder;
 use crate::patience::within;
 use crate::program::installed;
 use crate::tidegate::Tidegate;
@@ -22,7 +23,10 @@ rules:
 ";
 
 async fn after_some_checks() -> String {
-    let tidegate = Tidegate::with(RULES).await;
+    let state = Folder::new();
+    let file = state.file("counters").into_os_string().into_string().unwrap();
+    let settings = [("TIDEGATE_CHECKPOINT_PATH", file.as_str())];
+    let tidegate = Tidegate::set_up(Folder::of(RULES), &settings).await;
     for status in [200, 200, 429, 429] {
         tidegate.check("k1").await.expect(status);
     }

@@ -41,7 +41,7 @@ impl Tidegate {
         Self::from(command, rules).await
     }
 
-    async fn from(command: Command, rules: Folder) -> Self {
+    pub(crate) async fn from(command: Command, rules: Folder) -> Self {
         let program = Program::start(command);
         let grpc = door(&program, "grpc").await;
         let http = door(&program, "http").await;
@@ -105,6 +105,8 @@ pub(crate) fn tidegate(arguments: &[&str]) -> Command {
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TIDEGATE_")) {
         command.env_remove(name);
     }
+    // Tests run side by side, and leave nothing in the home folder.
+    command.env("TIDEGATE_CHECKPOINT_PATH", "off");
     command.env("NO_COLOR", "1").env_remove("COLUMNS").args(arguments);
     command
 }

@@ -86,6 +86,9 @@ pub(crate) struct Serve {
     /// Where metrics and administration listen, on this machine only, or off [env: TIDEGATE_ADMIN] [default: 127.0.0.1:6070]
     #[arg(long, value_name = "ADDR")]
     admin: Option<String>,
+    /// The file in which counters of windows of an hour or more survive a restart, or off [env: TIDEGATE_CHECKPOINT_PATH] [default: auto, a folder of the service or the user]
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<String>,
     /// What is logged: error, warn, info, debug or trace [env: TIDEGATE_LOG_LEVEL] [default: info]
     #[arg(long, value_name = "LEVEL")]
     log_level: Option<String>,
@@ -103,6 +106,7 @@ impl Serve {
             ("listen.grpc", &self.grpc),
             ("listen.http", &self.http),
             ("listen.admin", &self.admin),
+            ("checkpoint.path", &self.checkpoint),
             ("log.level", &self.log_level),
             ("log.format", &self.log_format),
         ];

@@ -22,7 +22,7 @@ pub struct Refund {
 }
 
 /// Counts stop here, far above every amount; the sum of as many as a window has parts stays far below overflow.
-const MAX_USED: u64 = 1 << 57;
+pub(crate) const MAX_USED: u64 = 1 << 57;
 
 /// Adds without ever overflowing: a count that large means "full" in any case.
 const fn add(used: u64, cost: u64) -> u64 {

@@ -30,6 +30,7 @@ pub mod verdict;
 pub mod algorithm;
 pub mod state;
 pub mod packed;
+pub mod portable;
 #[cfg(test)]
 mod properties;
 

@@ -233,6 +233,12 @@ impl Limit {
         })
     }
 
+    /// A limit as it was written elsewhere; `None` if its numbers are not for that algorithm.
+    pub(crate) fn of(algorithm: Algorithm, share: u32, kind: Kind) -> Option<Self> {
+        let shapes = matches!(&kind, Kind::Meter(meter) if meter.is_shaping());
+        (!shapes || algorithm == Algorithm::LeakyBucket).then_some(Self { algorithm, share, kind })
+    }
+
     /// The same limit, with counters that share a store's memory with those of limits with the same number: what counters
     /// of other numbers take cannot crowd them out. A rule gives all of its limits one number, which stays when it is reloaded.
     #[must_use]

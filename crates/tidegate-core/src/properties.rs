@@ -17,13 +17,13 @@ use proptest::prelude::*;
 use crate::{Limit, Rate, Timestamp, Window};
 
 /// Somewhere in 2026, off every boundary.
-const START_US: u64 = 1_790_000_000_123_457;
+pub(crate) const START_US: u64 = 1_790_000_000_123_457;
 
 /// What happens next in a history: some time passes, then somebody asks for `cost`.
 #[derive(Clone, Copy, Debug)]
-struct Ask {
-    after_us: u64,
-    cost: u64,
+pub(crate) struct Ask {
+    pub(crate) after_us: u64,
+    pub(crate) cost: u64,
 }
 
 /// What was admitted so far.
@@ -110,11 +110,11 @@ fn rate_limits() -> impl Strategy<Value = Limit> {
     ]
 }
 
-fn limits() -> impl Strategy<Value = Limit> {
+pub(crate) fn limits() -> impl Strategy<Value = Limit> {
     let slots = (amounts(), windows()).prop_map(|(n, term)| Limit::concurrency(n, term).unwrap());
     prop_oneof![8 => rate_limits(), 1 => slots]
 }
 
-fn with_asks(limits: impl Strategy<Value = Limit>) -> impl Strategy<Value = (Limit, Vec<Ask>)> {
+pub(crate) fn with_asks(limits: impl Strategy<Value = Limit>) -> impl Strategy<Value = (Limit, Vec<Ask>)> {
     limits.prop_flat_map(|limit| (Just(limit), asks(limit)))
 }

@@ -55,6 +55,18 @@ impl State {
         })
     }
 
+    /// Whether it may be of a limit with a window of at least that length. A meter does not tell, and may; slots have no
+    /// window.
+    pub fn may_be_of_window(&self, least_us: u64) -> bool {
+        match &self.0 {
+            Form::Empty | Form::Slots(_) => false,
+            Form::Meter(_) => true,
+            Form::Window(state) => state.empty_at_us().saturating_sub(state.start_us()) >= least_us,
+            Form::Parts(state) => state.window_us() >= least_us,
+            Form::Log(state) => state.empty_at_us().saturating_sub(state.last_us()) >= least_us,
+        }
+    }
+
     /// Memory it holds beyond its own size.
     pub fn heap_bytes(&self) -> usize {
         match &self.0 {

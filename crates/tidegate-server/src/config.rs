@@ -36,6 +36,8 @@ pub struct Config {
     pub undecided: Undecided,
     /// Bounds on everything that callers can make grow.
     pub limits: Limits,
+    /// How counters survive a restart.
+    pub checkpoint: Checkpoint,
     /// How it stops.
     pub shutdown: Shutdown,
 }
@@ -104,6 +106,30 @@ pub struct Limits {
     pub idle_timeout: Duration,
 }
 
+/// How counters of windows of an hour or more survive a restart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// In which file.
+    pub place: Place,
+    /// How often they are saved.
+    pub every: Duration,
+    /// Bytes that the file may have.
+    pub max_bytes: usize,
+}
+
+/// Where counters are kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    /// In a folder of the service or of the user: `$STATE_DIRECTORY`, `$XDG_STATE_HOME/tidegate`, `~/.local/state/tidegate`
+    /// or, for root, `/var/lib/tidegate`.
+    #[default]
+    Auto,
+    /// In that file.
+    At(PathBuf),
+    /// Nowhere.
+    Off,
+}
+
 /// How it stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shutdown {
@@ -129,8 +155,15 @@ impl Default for Config {
             partition_secret: None,
             undecided: Undecided::default(),
             limits: Limits::default(),
+            checkpoint: Checkpoint::default(),
             shutdown: Shutdown { lame_duck: Duration::from_secs(2), drain: Duration::from_secs(10) },
         }
+    }
+}
+
+impl Default for Checkpoint {
+    fn default() -> Self {
+        Self { place: Place::Auto, every: Duration::from_secs(10), max_bytes: 256 << 20 }
     }
 }
 

@@ -54,6 +54,9 @@ pub enum Error {
     /// The reflection service cannot be built.
     #[error("the descriptors of the services cannot be read: {0}")]
     Reflection(String),
+    /// A thread cannot be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(io::Error),
     /// Signals cannot be heard.
     #[error("cannot listen to signals: {0}")]
     Signals(io::Error),

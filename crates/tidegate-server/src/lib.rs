@@ -6,6 +6,7 @@ pub mod logging;
 mod error;
 mod clock;
 mod secret;
+mod checkpoint;
 mod stack;
 mod rules;
 mod health;

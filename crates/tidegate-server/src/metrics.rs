@@ -5,6 +5,7 @@ mod text;
 mod busiest;
 mod checks;
 mod process;
+mod kept;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,7 @@ use tidegate_core::Timestamp;
 use tidegate_engine::Engine;
 use tidegate_wire::door::Door;
 
+use crate::checkpoint;
 use crate::listener::Counts;
 use crate::rules::status::Status;
 use crate::stack::Stack;
@@ -28,6 +30,8 @@ pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8"
 pub(crate) struct Metrics {
     pub(crate) engine: Arc<Engine<Stack>>,
     pub(crate) status: Arc<Status>,
+    /// How counters are kept over a restart, if they are.
+    pub(crate) kept: Option<Arc<checkpoint::Status>>,
     pub(crate) doors: Vec<Measured>,
     pub(crate) started: Timestamp,
     pub(crate) busiest: Busiest,
@@ -46,6 +50,9 @@ impl Metrics {
     pub(crate) fn render(&self) -> String {
         let mut text = Text::default();
         checks::write(&mut text, self);
+        if let Some(status) = &self.kept {
+            kept::write(&mut text, &status.get());
+        }
         process::write(&mut text, self);
         text.finish()
     }

@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::admin::{self, Admin};
+use crate::checkpoint::Keeper;
 use crate::config::{Config, Shutdown};
 use crate::error::Error;
 use crate::health::Health;
@@ -50,6 +51,8 @@ pub struct Running {
     doors: Doors,
     /// It closes last, so that the end can be watched.
     admin: Doors,
+    /// What keeps counters over a restart.
+    keeper: Option<Keeper>,
     /// What keeps up with the rules.
     _background: JoinSet<()>,
 }
@@ -63,13 +66,16 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
     background.spawn(signals::reload_on_hangup(reload.clone())?);
 
     let (clock, status) = (clock::system(), Arc::new(Status::default()));
-    let engine = Arc::new(Engine::new(stack::build(config)));
+    let (stack, opened) = stack::build(config, clock());
+    let engine = Arc::new(Engine::new(stack));
     let loading = Loading { engine: Arc::clone(&engine), status: Arc::clone(&status), clock: clock.clone() };
     let loader = Loader::start(config.rules.clone(), loading)?;
     let health = Arc::new(Health::new().await);
     let listeners = Listeners::bind(config).await?;
     let addresses = listeners.addresses;
     background.spawn(Watch::new(loader, triggers).run());
+    let keep = |opened| Keeper::start(opened, Arc::clone(&engine), clock.clone(), &config.checkpoint);
+    let keeper = opened.map(keep).transpose().map_err(Error::Thread)?;
 
     let (mut doors, mut admin, mut measured) = (Doors::new(), Doors::new(), Vec::new());
     let ways = Ways {
@@ -88,12 +94,13 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
     if let Some(listener) = listeners.admin {
         let counts = doors::note(&mut measured, "admin", None);
         let (engine, started, busiest) = (Arc::clone(&engine), clock(), Busiest::default());
-        let metrics = Metrics { engine, status, doors: measured, started, busiest };
+        let kept = keeper.as_ref().map(Keeper::status);
+        let metrics = Metrics { engine, status, kept, doors: measured, started, busiest };
         let app = admin::app(Arc::new(Admin { metrics, health: Arc::clone(&health), reload }));
         admin.serve(listener, doors::admin(config, app, counts));
     }
     let shutdown = config.shutdown;
-    Ok(Running { engine, clock, addresses, health, shutdown, doors, admin, _background: background })
+    Ok(Running { engine, clock, addresses, health, shutdown, doors, admin, keeper, _background: background })
 }
 
 impl Running {
@@ -125,13 +132,16 @@ impl Running {
         }
     }
 
-    /// Stops: not ready first, then nothing new, then the end of what is under way, within its time.
+    /// Stops: not ready first, then nothing new, then the end of what is under way, within its time; counters are saved last.
     pub async fn stop(mut self) -> Stopped {
         self.health.leave().await;
         sleep(self.shutdown.lame_duck).await;
         self.health.close().await;
         let drained = timeout(self.shutdown.drain, self.doors.drain()).await.is_ok();
         self.doors.stop().await;
+        if let Some(keeper) = self.keeper.take() {
+            keeper.finish().await;
+        }
         self.admin.stop().await;
         tracing::info!(drained, "stopped");
         if drained { Stopped::Drained } else { Stopped::Late }

@@ -20,6 +20,8 @@ mod mixed;
 mod swift;
 mod quick;
 mod overflow;
+mod carried;
+pub mod checkpoint;
 #[cfg(all(test, loom))]
 mod model;
 
@@ -29,9 +31,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tidegate_core::{KeyRef, Limit, Plan, Timestamp, Verdict};
 
 use crate::contract::{Answer, StoreError, Verdicts};
-use crate::reference::{Reference, Usage};
-use crate::step::Step;
+use crate::reference::{Locked, Reference, Usage};
+use crate::step::{Counters as _, Step};
 use crate::ways::{self, Desk, Intent, Pending};
+use carried::Carried;
 use held::Held;
 pub(crate) use mixed::Mixed;
 pub use swift::Few;
@@ -51,6 +54,8 @@ pub struct Memory {
     /// Whether a plan was ever charged to the rest. It is told before a counter leaves the table for there, so that whoever
     /// does not find it in the table looks there.
     rest_is_used: AtomicBool,
+    /// Counters of an earlier process that belong to the rest, until somebody asks for them.
+    carried: Carried,
 }
 
 impl Default for Memory {
@@ -67,16 +72,20 @@ impl Memory {
 
     /// An empty store that holds at most about `cap_bytes`: three quarters for the table, a quarter for the rest.
     pub fn with_cap(cap_bytes: usize) -> Self {
-        let (table, rest) = (Table::with_cap(cap_bytes / 4 * 3), Reference::with_cap(cap_bytes / 4));
-        Self { table, rest, rest_is_used: AtomicBool::new(false) }
+        Self {
+            table: Table::with_cap(Self::table_bytes(cap_bytes)),
+            rest: Reference::with_cap(Self::rest_bytes(cap_bytes)),
+            rest_is_used: AtomicBool::new(false),
+            carried: Carried::none(),
+        }
     }
 
     /// What it holds at the moment.
     pub fn usage(&self) -> Usage {
         let rest = self.rest.usage();
         Usage {
-            counters: rest.counters + self.table.len(),
-            bytes: rest.bytes + self.table.bytes(),
+            counters: rest.counters + self.table.len() + self.carried.len(),
+            bytes: rest.bytes + self.table.bytes() + self.carried.bytes(),
             evicted: rest.evicted + self.table.registry.evicted().values().sum::<u64>(),
             ..rest
         }
@@ -124,8 +133,36 @@ impl Memory {
 }
 
 impl Memory {
+    const fn table_bytes(cap_bytes: usize) -> usize {
+        cap_bytes / 4 * 3
+    }
+
+    const fn rest_bytes(cap_bytes: usize) -> usize {
+        cap_bytes / 4
+    }
+
+    /// The part of the rest's bytes that may be taken by what was carried over.
+    const fn carried_bytes(cap_bytes: usize) -> usize {
+        cap_bytes / 8
+    }
+
+    /// What was carried over is looked for first: it goes to the others while their mutex is held.
     fn is_in_the_rest(&self, key: KeyRef<'_>) -> bool {
-        self.rest_is_used.load(Ordering::Acquire) && self.rest.holds(key)
+        self.rest_is_used.load(Ordering::Acquire)
+            && (self.carried.holds(|| self.table.hash(key)) || self.rest.holds(key))
+    }
+
+    /// Lets counters that were carried over go on under the plan's keys.
+    fn hand_over(&self, plan: &Plan, rest: &mut Locked<'_>) {
+        if self.carried.is_empty() {
+            return;
+        }
+        for (index, charge) in plan.charges().enumerate() {
+            if let Some(state) = self.carried.take(self.table.hash(charge.key)) {
+                self.rest.release(carried::bytes_of(&state));
+                rest.change(index, |new| *new = state);
+            }
+        }
     }
 }
 
@@ -136,7 +173,8 @@ impl Desk for Memory {
         if intent == Intent::Charge && !self.rest_is_used.load(Ordering::Relaxed) {
             self.rest_is_used.store(true, Ordering::Release);
         }
-        let rest = self.rest.lock(plan);
+        let mut rest = self.rest.lock(plan);
+        self.hand_over(plan, &mut rest);
         let mut looks = 0;
         loop {
             if let Ok(held) = Held::take(&self.table, plan, (now, intent), |index| rest.has(index)) {

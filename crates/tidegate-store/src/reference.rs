@@ -5,6 +5,7 @@
 
 mod lock;
 mod table;
+mod walk;
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Mutex;
@@ -146,6 +147,16 @@ impl Reference {
     /// The plan's shards, locked.
     pub(crate) fn lock<'a>(&'a self, plan: &'a Plan) -> Locked<'a> {
         Locked::new(plan, &self.hasher, (&self.shards, &self.budgets))
+    }
+
+    /// Keeps bytes of its counters' share for others.
+    pub(crate) fn reserve(&self, bytes: usize) {
+        self.budgets.counters.change(0, bytes);
+    }
+
+    /// Takes such bytes back.
+    pub(crate) fn release(&self, bytes: usize) {
+        self.budgets.counters.change(bytes, 0);
     }
 
     /// Whether it holds that counter.

@@ -8,6 +8,8 @@ mod allocations;
 mod attack;
 #[path = "store/bounds.rs"]
 mod bounds;
+#[path = "store/checkpoint.rs"]
+mod checkpoint;
 #[path = "store/conformance.rs"]
 mod conformance;
 #[path = "store/differential.rs"]

@@ -42,6 +42,8 @@ pub(super) fn start() -> Result<Server> {
             "127.0.0.1:0",
             "--admin",
             "127.0.0.1:0",
+            "--checkpoint",
+            "off",
             "--rules",
         ])
         .arg(&folder.0)

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::algorithm::add;
 use crate::limit::{LimitError, amount_in_range, micros};
+use crate::portable::{Portable, put, take, take_len, take_span, take_used};
 use crate::time::Timestamp;
 use crate::verdict::{Outcome, Retry, Standing};
 
@@ -167,4 +168,40 @@ fn ends_within_us(live: &[Slot], now: Timestamp, units: u64) -> u64 {
         ended >= units
     };
     live.iter().find(enough).map_or(0, |slot| slot.end_us.saturating_sub(now.as_micros()))
+}
+
+impl Portable for Concurrency {
+    fn write(&self, out: &mut Vec<u8>) {
+        put(self.slots, out);
+        put(self.term_us, out);
+    }
+
+    fn read(input: &mut &[u8]) -> Option<Self> {
+        Self::new(take(input)?, take_span(input)?).ok()
+    }
+}
+
+impl Portable for SlotsState {
+    fn write(&self, out: &mut Vec<u8>) {
+        put(self.stamp_us, out);
+        put(self.slots.len() as u64, out);
+        for slot in &self.slots {
+            put(slot.end_us, out);
+            put(slot.units, out);
+            out.extend(u128::from_ne_bytes(slot.ticket).to_le_bytes());
+        }
+    }
+
+    fn read(input: &mut &[u8]) -> Option<Self> {
+        let stamp_us = take(input)?;
+        let len = take_len(input, 2 + size_of::<Ticket>())?;
+        let slot = |_| {
+            let (end_us, units) = (take(input)?, take_used(input)?);
+            let (ticket, rest) = input.split_first_chunk()?;
+            *input = rest;
+            Some(Slot { end_us, units, ticket: u128::from_le_bytes(*ticket).to_ne_bytes() })
+        };
+        let slots: Vec<_> = (0..len).map(slot).collect::<Option<_>>()?;
+        slots.is_sorted_by_key(|slot| slot.end_us).then_some(Self { slots, stamp_us })
+    }
 }

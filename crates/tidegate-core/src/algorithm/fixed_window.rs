@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::algorithm::{Refund, add};
 use crate::limit::{LimitError, amount_in_range, micros, within_max_window};
+use crate::portable::{Portable, put, take, take_byte, take_span, take_used};
 use crate::time::Timestamp;
 use crate::verdict::{Outcome, Retry, Standing};
 
@@ -30,6 +31,11 @@ pub struct Bounds {
     pub end: Timestamp,
     /// The first instant of the window after that.
     pub next_end: Timestamp,
+}
+
+impl Bounds {
+    /// Those that hold everything.
+    const NONE: Self = Self { start: Timestamp::ZERO, end: Timestamp::MAX, next_end: Timestamp::MAX };
 }
 
 /// An amount and its windows.
@@ -101,10 +107,8 @@ impl FixedWindow {
 
     /// The same with bounds that hold everything, if it has some.
     pub(crate) const fn without_bounds(self) -> Self {
-        const END: Timestamp = Timestamp::from_micros(u64::MAX);
-        const NONE: Bounds = Bounds { start: Timestamp::ZERO, end: END, next_end: END };
         match self.span {
-            Span::Calendar(_) => Self { amount: self.amount, span: Span::Calendar(NONE) },
+            Span::Calendar(_) => Self { amount: self.amount, span: Span::Calendar(Bounds::NONE) },
             _ => self,
         }
     }
@@ -203,4 +207,58 @@ fn checked(bounds: Bounds) -> Result<Bounds, LimitError> {
     }
     within_max_window(bounds.next_end.since(bounds.start))?;
     Ok(bounds)
+}
+
+impl Portable for FixedWindow {
+    fn write(&self, out: &mut Vec<u8>) {
+        put(self.amount, out);
+        match self.span {
+            Span::Aligned { length_us } => {
+                out.push(0);
+                put(length_us, out);
+            }
+            Span::FirstHit { length_us } => {
+                out.push(1);
+                put(length_us, out);
+            }
+            Span::Calendar(Bounds::NONE) => out.push(2),
+            Span::Calendar(bounds) => {
+                out.push(3);
+                for instant in [bounds.start, bounds.end, bounds.next_end] {
+                    put(instant.as_micros(), out);
+                }
+            }
+        }
+    }
+
+    fn read(input: &mut &[u8]) -> Option<Self> {
+        let amount = take(input)?;
+        let window = match take_byte(input)? {
+            0 => Window::Aligned(take_span(input)?),
+            1 => Window::FirstHit(take_span(input)?),
+            2 => {
+                let amount = amount_in_range(amount).ok()?;
+                return Some(Self { amount, span: Span::Calendar(Bounds::NONE) });
+            }
+            3 => {
+                let mut instant = || take(input).map(Timestamp::from_micros);
+                Window::Calendar(Bounds { start: instant()?, end: instant()?, next_end: instant()? })
+            }
+            _ => return None,
+        };
+        Self::new(amount, window).ok()
+    }
+}
+
+impl Portable for WindowState {
+    fn write(&self, out: &mut Vec<u8>) {
+        put(self.used, out);
+        put(self.start_us, out);
+        put(self.end_us.wrapping_sub(self.start_us), out);
+    }
+
+    fn read(input: &mut &[u8]) -> Option<Self> {
+        let (used, start_us) = (take_used(input)?, take(input)?);
+        Some(Self { used, start_us, end_us: start_us.wrapping_add(take(input)?) })
+    }
 }

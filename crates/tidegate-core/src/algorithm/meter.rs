@@ -6,6 +6,7 @@
 
 use crate::algorithm::add;
 use crate::limit::{LimitError, amount_in_range, within_max_window};
+use crate::portable::{Portable, put, take, take_byte, take_used};
 use crate::rate::{Mark, Rate};
 use crate::time::Timestamp;
 use crate::verdict::{Outcome, Retry, Standing};
@@ -160,5 +161,36 @@ impl Meter {
     fn wait_us(&self, level: Level, units: u64, now: Timestamp) -> u64 {
         let drained_at_us = self.rate.mark_after(level.since, units).ceil_us();
         drained_at_us.min(level.forgotten_at_us).saturating_sub(now.as_micros())
+    }
+}
+
+impl Portable for Meter {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.rate.write(out);
+        put(self.capacity, out);
+        out.push(u8::from(self.shape));
+    }
+
+    fn read(input: &mut &[u8]) -> Option<Self> {
+        let meter = Self::new(Rate::read(input)?, take(input)?).ok()?;
+        match take_byte(input)? {
+            0 => Some(meter),
+            1 => Some(meter.shaping()),
+            _ => None,
+        }
+    }
+}
+
+impl Portable for MeterState {
+    fn write(&self, out: &mut Vec<u8>) {
+        put(self.used, out);
+        put(self.since.us, out);
+        put(self.since.part, out);
+        put(self.empty_at_us.wrapping_sub(self.since.us), out);
+    }
+
+    fn read(input: &mut &[u8]) -> Option<Self> {
+        let (used, us, part) = (take_used(input)?, take(input)?, take(input)?);
+        Some(Self { used, since: Mark { us, part }, empty_at_us: us.wrapping_add(take(input)?) })
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::algorithm::{MAX_USED, Refund, add};
 use crate::limit::{LimitError, MAX_STAMPS, amount_in_range, micros};
+use crate::portable::{Portable, put, take, take_len, take_span, take_used};
 use crate::time::Timestamp;
 use crate::verdict::{Outcome, Retry, Standing};
 
@@ -190,5 +191,46 @@ impl SlidingLog {
             }
             _ => *state = LogState::default(),
         }
+    }
+}
+
+impl Portable for SlidingLog {
+    fn write(&self, out: &mut Vec<u8>) {
+        put(self.amount, out);
+        put(self.window_us, out);
+        // The smallest precision that comes to the same share.
+        put(self.amount.div_ceil(self.share), out);
+    }
+
+    fn read(input: &mut &[u8]) -> Option<Self> {
+        Self::with_precision(take(input)?, take_span(input)?, take(input)?).ok()
+    }
+}
+
+impl Portable for LogState {
+    fn write(&self, out: &mut Vec<u8>) {
+        put(self.forgotten, out);
+        put(self.forgotten_us, out);
+        put(self.empty_at_us, out);
+        put(self.stamps.len() as u64, out);
+        let mut before = Stamp { at_us: 0, total: self.forgotten };
+        for stamp in &self.stamps {
+            put(stamp.at_us - before.at_us, out);
+            put(stamp.total - before.total, out);
+            before = *stamp;
+        }
+    }
+
+    fn read(input: &mut &[u8]) -> Option<Self> {
+        let (forgotten, forgotten_us, empty_at_us) = (take_used(input)?, take(input)?, take(input)?);
+        let len = take_len(input, 2)?;
+        let mut last = Stamp { at_us: 0, total: forgotten };
+        let mut next = || {
+            let (at_us, total) = (last.at_us.checked_add(take(input)?)?, last.total + take_used(input)?);
+            last = Stamp { at_us, total };
+            (total <= MAX_USED).then_some(last)
+        };
+        let stamps = (0..len).map(|_| next()).collect::<Option<_>>()?;
+        Some(Self { stamps, forgotten, forgotten_us, empty_at_us })
     }
 }

@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 
 use crate::algorithm::{Refund, add};
 use crate::limit::{LimitError, MAX_PARTS, amount_in_range, micros};
+use crate::portable::{Portable, put, take, take_byte, take_len, take_span, take_used};
 use crate::rate::{scaled_down, scaled_up};
 use crate::time::Timestamp;
 use crate::verdict::{Outcome, Retry, Standing};
@@ -43,6 +44,14 @@ impl PartsState {
 
     pub(crate) const fn start_us(&self) -> u64 {
         self.start_us
+    }
+
+    /// The length of the window: it is empty once the newest part with a count, and as many as a window has, are over.
+    pub(crate) fn window_us(&self) -> u64 {
+        let parts = self.counts.len().saturating_sub(1) as u64;
+        let newest = self.counts.iter().take_while(|count| **count == 0).count() as u64;
+        let left = (parts + 1).saturating_sub(newest);
+        self.empty_at_us.saturating_sub(self.start_us).checked_div(left).unwrap_or(0).saturating_mul(parts)
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
@@ -217,4 +226,36 @@ impl SlidingWindow {
 fn nearest_parts(window_us: u64, parts: u32) -> u32 {
     let divides = |parts: &u32| window_us.is_multiple_of(u64::from(*parts));
     (1..=MAX_PARTS).filter(divides).min_by_key(|divisor| divisor.abs_diff(parts)).unwrap_or(1)
+}
+
+impl Portable for SlidingWindow {
+    fn write(&self, out: &mut Vec<u8>) {
+        put(self.amount, out);
+        put(self.window_us(), out);
+        out.push(self.parts);
+    }
+
+    fn read(input: &mut &[u8]) -> Option<Self> {
+        Self::new(take(input)?, take_span(input)?, take_byte(input)?.into()).ok()
+    }
+}
+
+impl Portable for PartsState {
+    fn write(&self, out: &mut Vec<u8>) {
+        put(self.start_us, out);
+        put(self.empty_at_us.wrapping_sub(self.start_us), out);
+        put(self.counts.len() as u64, out);
+        self.counts.iter().for_each(|count| put(*count, out));
+    }
+
+    fn read(input: &mut &[u8]) -> Option<Self> {
+        let start_us = take(input)?;
+        let empty_at_us = start_us.wrapping_add(take(input)?);
+        let len = take_len(input, 1)?;
+        if !(2..=MAX_PARTS as usize + 1).contains(&len) {
+            return None;
+        }
+        let counts = (0..len).map(|_| take_used(input)).collect::<Option<_>>()?;
+        Some(Self { start_us, empty_at_us, counts })
+    }
 }

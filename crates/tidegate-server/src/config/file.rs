@@ -28,6 +28,7 @@ pub(super) static FILE: Object = Object {
         part("headers", &HEADERS),
         part("envoy", &ENVOY),
         part("limits", &LIMITS),
+        part("checkpoint", &CHECKPOINT),
         part("shutdown", &SHUTDOWN),
     ],
 };
@@ -72,6 +73,12 @@ static LIMITS: Object = Object {
         key("request_timeout"),
         key("idle_timeout"),
     ],
+};
+
+static CHECKPOINT: Object = Object {
+    name: "checkpoint",
+    doc: "How counters survive a restart.",
+    keys: &[key("path"), key("every"), key("max_size")],
 };
 
 static SHUTDOWN: Object =

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tidegate_rules::Source;
 use tidegate_rules::diagnostic::nearest;
 
-use super::{Config, SETTINGS, Setting, file};
+use super::{Config, Place, SETTINGS, Setting, file};
 
 /// What was given, apart from the file's own words.
 #[derive(Clone, Debug, Default)]
@@ -88,7 +88,8 @@ fn from_file(path: &Path, config: &mut Config) -> Result<(), ConfigError> {
     }
     // A path in the file is meant from where the file is.
     let folder = path.parent().unwrap_or(Path::new(""));
-    for path in [&mut config.rules, &mut config.partition_secret].into_iter().flatten() {
+    let checkpoint = if let Place::At(path) = &mut config.checkpoint.place { Some(path) } else { None };
+    for path in [config.rules.as_mut(), config.partition_secret.as_mut(), checkpoint].into_iter().flatten() {
         *path = folder.join(&path);
     }
     Ok(())

@@ -118,6 +118,15 @@ settings! {
     "limits.idle_timeout" "TIDEGATE_LIMITS_IDLE_TIMEOUT" None, "5m",
         "How long a connection may be open without a request",
         |config, text| config.limits.idle_timeout = value::duration(text, SECOND, 24 * HOUR)?;
+    "checkpoint.path" "TIDEGATE_CHECKPOINT_PATH" Some("checkpoint"), "auto",
+        "The file, or the folder of it, in which counters of windows of an hour or more survive a restart; auto: a folder of the service or the user; off: nowhere",
+        |config, text| config.checkpoint.place = value::place(text)?;
+    "checkpoint.every" "TIDEGATE_CHECKPOINT_EVERY" None, "10s",
+        "How often they are saved: what comes later is lost in a crash, not in a stop",
+        |config, text| config.checkpoint.every = value::duration(text, SECOND / 10, HOUR)?;
+    "checkpoint.max_size" "TIDEGATE_CHECKPOINT_MAX_SIZE" None, "256MiB",
+        "The largest file; counters beyond it are left out, and that is counted",
+        |config, text| config.checkpoint.max_bytes = value::bytes(text, 4096, 1 << 40)?;
     "shutdown.lame_duck" "TIDEGATE_SHUTDOWN_LAME_DUCK" None, "2s",
         "How long it goes on after it has said that it is not ready, so that nobody sends it anything new",
         |config, text| config.shutdown.lame_duck = value::duration(text, Duration::ZERO, HOUR)?;

@@ -10,7 +10,7 @@ use tidegate_rules::{Span, notation};
 
 use tidegate_wire::door::Undecided;
 
-use super::{LogFormat, StoreKind};
+use super::{LogFormat, Place, StoreKind};
 
 /// What is wrong with a value, and what to write.
 pub(super) type Wrong = String;
@@ -40,6 +40,16 @@ pub(super) fn loopback(text: &str) -> Result<Option<SocketAddr>, Wrong> {
 /// A path.
 pub(super) fn path(text: &str) -> Result<Option<PathBuf>, Wrong> {
     if text.is_empty() { Err("the path is empty; leave it out".to_owned()) } else { Ok(Some(text.into())) }
+}
+
+/// Where counters are kept.
+pub(super) fn place(text: &str) -> Result<Place, Wrong> {
+    match text {
+        "" => Err("the path is empty; write one, or auto, or off".to_owned()),
+        "auto" => Ok(Place::Auto),
+        "off" => Ok(Place::Off),
+        path => Ok(Place::At(path.into())),
+    }
 }
 
 /// Where counters live.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tempfile::TempDir;
+use tidegate_server::config::Place;
 use tidegate_server::{Config, Running, start};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -36,6 +37,7 @@ pub(crate) fn config() -> Config {
     let mut config = Config::default();
     (config.listen.grpc, config.listen.http, config.listen.admin) = (free, free, free);
     config.shutdown.lame_duck = Duration::ZERO;
+    config.checkpoint.place = Place::Off;
     config
 }
 

@@ -469,7 +469,7 @@ impl<'a> Segment<'a> {
         (0..self.header.pages()).map(number).collect()
     }
 
-    fn all_slots(self) -> impl Iterator<Item = Slot<'a>> {
+    pub(super) fn all_slots(self) -> impl Iterator<Item = Slot<'a>> {
         let (lines, width) = (self.lines, self.width);
         self.page_numbers().into_iter().flat_map(move |page| width.slots_of_page(page, lines))
     }

@@ -18,6 +18,10 @@ impl Sip13 {
         Self { key }
     }
 
+    pub(super) const fn key(self) -> [u64; 2] {
+        self.key
+    }
+
     #[inline]
     pub(super) fn hash(self, bytes: &[u8]) -> u64 {
         let [k0, k1] = self.key;

@@ -3,6 +3,8 @@
 //! The number of segments follows the number of pages: they are split in two, one after the other, as in linear hashing. So
 //! the table grows by a page or a segment at a time, and nobody waits for more than that.
 
+mod walk;
+
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Mutex;
 

@@ -44,7 +44,7 @@ impl Budget {
         self.used_bytes.load(Ordering::Relaxed).saturating_add(bytes) <= self.cap_bytes
     }
 
-    fn change(&self, before: usize, after: usize) {
+    pub(super) fn change(&self, before: usize, after: usize) {
         if after >= before {
             self.used_bytes.fetch_add(after - before, Ordering::Relaxed);
         } else {
@@ -97,6 +97,11 @@ impl<V: Held> Table<V> {
 
     pub(super) fn get(&self, place: usize) -> Option<&V> {
         self.map.get_index(place).map(|(_, value)| value)
+    }
+
+    /// The key and the value at a place.
+    pub(super) fn entry(&self, place: usize) -> Option<(&[u8], &V)> {
+        self.map.get_index(place).map(|(key, value)| (&**key, value))
     }
 
     /// Changes the value at a place and keeps account of its memory.
