@@ -21,11 +21,17 @@ use super::sync::{AtomicBool, AtomicUsize, Ordering, pause};
 
 /// Pages of a segment, on average.
 const PAGES_PER_SEGMENT: usize = 6;
-/// A segment that shrinks or is split is filled to this share of its places, and one that grows at most to that.
-const NEW_PERCENT: usize = 62;
-const GROWN_PERCENT: usize = 75;
+/// A segment that shrinks or is split is filled to this share of its places.
+const fn new_percent(width: Width) -> usize {
+    match width {
+        Width::Narrow => 62,
+        Width::Wide => 50,
+    }
+}
 /// Below this share of its places a segment that finds no room for a counter drops another rather than to grow.
-const GROW_AT_PERCENT: usize = 25;
+const GROW_AT_PERCENT: usize = 12;
+/// So many segments are split at most for one that is as large as can be.
+const MOST_TURNS: usize = 64;
 /// Below this share a segment that was swept shrinks.
 const SHRINK_AT_PERCENT: usize = 40;
 const DAY_US: u64 = 86_400_000_000;
@@ -53,6 +59,17 @@ struct Directory {
     /// The segment that is looked after next.
     next: AtomicUsize,
     width: Width,
+}
+
+/// What came of putting a segment onto other pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Resized {
+    /// It is there now, or somebody else has changed it.
+    Done,
+    /// It does not fit onto as many.
+    TooFew,
+    /// There are not as many.
+    NoPages,
 }
 
 /// What came of asking for a place.
@@ -240,39 +257,47 @@ impl Table {
         }
     }
 
-    /// Gives a segment that is full another page, if it may have one and there is one; if somebody else has changed it, that
-    /// is as good.
+    /// Gives a segment that is full another page, or more if that is not enough, as far as there are some; if somebody else
+    /// has changed it, that is as good.
     fn grow(&self, segment: Segment<'_>, now: Timestamp) -> bool {
-        let pages = segment.header().pages();
-        let occupied = segment.occupied();
-        let grown = occupied * 100 >= segment.slots() * GROW_AT_PERCENT
-            && (pages + 1..=(pages + 3).min(MAX_PAGES))
-                .filter(|pages| occupied * 100 <= pages * segment.width().slots_per_page() * GROWN_PERCENT)
-                .any(|pages| self.resize(segment, pages, now));
         let directory = self.directory(segment.width());
+        if segment.occupied() * 100 >= segment.slots() * GROW_AT_PERCENT {
+            let more = segment.header().pages() + 1..=MAX_PAGES;
+            let tried = more.map(|pages| self.resize(segment, pages, now));
+            let _came =
+                tried.take_while(|came| *came != Resized::NoPages).find(|came| *came == Resized::Done);
+        }
         if directory.pages.load(Ordering::Relaxed) > directory.len() * PAGES_PER_SEGMENT {
             self.split(directory, now);
         }
-        grown || !segment.is_current()
+        // One that is as large as can be waits for its turn to be split.
+        let mut turns = 0;
+        while segment.is_current() && segment.header().pages() == MAX_PAGES && turns < MOST_TURNS {
+            turns += 1;
+            if !self.split(directory, now) {
+                break;
+            }
+        }
+        !segment.is_current()
     }
 
-    /// Puts what a segment holds onto so many other pages. `false` if there are none, or not enough.
-    fn resize(&self, segment: Segment<'_>, pages: usize, now: Timestamp) -> bool {
-        let Some(pages) = self.pool.take(pages, segment.width()) else { return false };
+    /// Puts what a segment holds onto so many other pages.
+    fn resize(&self, segment: Segment<'_>, pages: usize, now: Timestamp) -> Resized {
+        let Some(pages) = self.pool.take(pages, segment.width()) else { return Resized::NoPages };
         let Some(contents) = self.close(segment, now) else {
             self.give_back(&pages, segment.width());
-            return true;
+            return Resized::Done;
         };
         let counters = contents.len();
         if !self.blank(&pages, segment.width()).fill(contents) {
             segment.let_go();
             self.give_back(&pages, segment.width());
-            return false;
+            return Resized::TooFew;
         }
         let old = segment.replace(&pages, segment.header().depth(), (counters, now));
         self.pool.give(&old, segment.width());
         self.directory(segment.width()).count_pages(pages.len(), old.len());
-        true
+        Resized::Done
     }
 
     /// Makes two of the segment whose turn it is, if nobody else does.
@@ -392,7 +417,7 @@ impl Directory {
 
 /// How many pages a segment is to have for so many counters.
 fn pages_for(counters: usize, width: Width) -> usize {
-    (counters * 100).div_ceil(width.slots_per_page() * NEW_PERCENT)
+    (counters * 100).div_ceil(width.slots_per_page() * new_percent(width))
 }
 
 /// The lower bits of a hash as a number.

@@ -62,7 +62,7 @@ fn resident_bytes() -> usize {
     pages.split_whitespace().nth(1).and_then(|pages| pages.parse::<usize>().ok()).unwrap_or(0) * 4096
 }
 
-/// Rounds of ten minutes with five million keys each, with costs of one to three; one in ten goes on until it is refused.
+/// Waves of ten minutes, two hours apart, with five million keys each, with costs of one to three; one in ten goes on until it is refused.
 /// Every hundredth request is that of an honest newcomer, who comes twice. New offenders use up an hour's limit at the
 /// beginning of each round, and are asked again at its end: whom a store refuses that knows nobody else is refused. (Who
 /// comes into a table full of others and is counted together with them is none; few are.)
@@ -76,7 +76,7 @@ fn attack(rounds: u64) {
     let before = resident_bytes();
     let (mut newcomers, mut refused) = (0_u64, 0_u64);
     for round in 0..rounds {
-        let start = START.plus_us(round * ROUND_US);
+        let start = START.plus_us(round * 12 * ROUND_US);
         let is_established = |(number, limit): &(u64, Limit)| {
             while ask(&memory, "offender", *number, *limit, 5, start) {}
             while ask_alone(&alone, "offender", *number, *limit, 5, start) {}

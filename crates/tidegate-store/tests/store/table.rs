@@ -128,6 +128,19 @@ fn a_flood_keeps_within_the_cap_and_forgets_no_offender() {
 }
 
 #[test]
+fn nothing_is_forgotten_far_below_the_cap() {
+    let wide = Limit::sliding_window_in_parts(50, HOUR, 4).unwrap();
+    for (limit, numbers) in limits(20).into_iter().zip([60_000; 4]).chain([(wide, 200_000)]) {
+        let memory = Memory::with_cap(256 << 20);
+        for number in 0..numbers {
+            memory.decide_now(&one("many", number, limit), NOW).unwrap();
+        }
+        let usage = memory.usage();
+        assert_eq!((usage.counters as u64, usage.evicted), (numbers, 0), "{limit:?}: {usage:?}");
+    }
+}
+
+#[test]
 fn memory_is_given_back_when_counters_have_emptied() {
     let memory = Memory::with_cap(64 << 20);
     let before = memory.usage().bytes;
