@@ -3,22 +3,24 @@
 //! Only the timed loop is collected, and two runs that differ in its repeats are subtracted: set-up, loading and the first
 //! touch of the caches cancel out. Unlike times, these figures hardly depend on what else the machine does.
 
+mod counted;
+
 use std::fs;
 use std::process::{self, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
+use self::counted::{Counted, Since, can_begin_late};
 use crate::bounds::{Figure, Found};
-use crate::child::Child;
-use crate::engines::{Name, Width};
+use crate::engines::Name;
 use crate::keys::{Access, Kind};
-use crate::protocol::{Command, Run, Spec};
+use crate::protocol::{Run, Spec};
 use crate::report::{Table, counted, short, shown};
 
 /// Keys for instructions: few, so that the engines' own work is seen and not the depth of their tables.
 const FEW_KEYS: u32 = 10_000;
 
-/// Keys for misses of all engines: more than the simulated last-level cache of [`LAST_LEVEL`] holds.
+/// Keys for misses of all engines: more than the simulated last-level cache of [`counted::LAST_LEVEL`] holds.
 const MANY_KEYS: u32 = 200_000;
 
 /// Keys for misses of ours and governor: next to none of them is in that cache.
@@ -26,9 +28,6 @@ const MOST_KEYS: u32 = 10_000_000;
 
 /// How many decisions are counted with as many keys. They take many times the cache, so that repeating them misses again.
 const MOST_KEYS_OPS: u32 = 200_000;
-
-/// 2 MiB, 16 ways, lines of 64 bytes.
-const LAST_LEVEL: &str = "2097152,16,64";
 
 /// What callgrind counted.
 #[derive(Clone, Copy, Debug)]
@@ -120,7 +119,7 @@ impl Column {
         let takes_part = match self.what {
             What::Instructions => true,
             What::Misses => engine != Name::Limitador,
-            What::MissesOfMany => matches!(engine, Name::Tidegate | Name::Governor),
+            What::MissesOfMany => matches!(engine, Name::Tidegate | Name::Governor) && can_begin_late(),
         };
         takes_part && engine.takes(self.kind)
     }
@@ -133,9 +132,13 @@ impl Column {
         let spec = Spec { engine, kind: self.kind, limits: self.limits };
         let few = FEW_KEYS / engine.slowness();
         let count = match self.what {
-            What::Instructions => per_decision(spec, few, few, |events| events.instructions),
-            What::Misses => per_decision(spec, MANY_KEYS, MANY_KEYS / 4, |events| events.misses),
-            What::MissesOfMany => per_decision(spec, MOST_KEYS, MOST_KEYS_OPS, |events| events.misses),
+            What::Instructions => per_decision(spec, few, (few, Since::Start), |events| events.instructions),
+            What::Misses => {
+                per_decision(spec, MANY_KEYS, (MANY_KEYS / 4, Since::Start), |events| events.misses)
+            }
+            What::MissesOfMany => {
+                per_decision(spec, MOST_KEYS, (MOST_KEYS_OPS, Since::Loaded), |events| events.misses)
+            }
         };
         count.map(Some)
     }
@@ -175,43 +178,15 @@ pub(crate) fn instructions_within(function: &str, words: &[String]) -> Result<u6
 }
 
 /// How many of some event one decision takes: two runs side by side, and the difference of their counts.
-fn per_decision(spec: Spec, keys: u32, ops: u32, event: impl Fn(&Events) -> u64) -> Result<f64> {
+fn per_decision(spec: Spec, keys: u32, (ops, since): (u32, Since), event: fn(&Events) -> u64) -> Result<f64> {
     let run = |repeats| Run { access: Access::Uniform, threads: 1, ops, repeats, seed: 1 };
-    let (once, thrice) = (Counted::start(spec, keys, run(1))?, Counted::start(spec, keys, run(3))?);
+    let mut once = Counted::start(spec, keys, (run(1), since))?;
+    let mut thrice = Counted::start(spec, keys, (run(3), since))?;
+    once.run()?;
+    thrice.run()?;
     let (once, thrice) = (once.finish(), thrice.finish());
     let more = event(&thrice?).saturating_sub(event(&once?));
     Ok(more as f64 / f64::from(2 * ops))
-}
-
-/// A child under callgrind, at work.
-struct Counted {
-    child: Child,
-    file: String,
-}
-
-impl Counted {
-    fn start(spec: Spec, keys: u32, run: Run) -> Result<Self> {
-        let name = format!("tidegate-bench-{}-{}.callgrind", process::id(), run.repeats);
-        let file = std::env::temp_dir().join(name).to_string_lossy().into_owned();
-        let options =
-            ["valgrind", "--quiet", "--tool=callgrind", "--cache-sim=yes", "--toggle-collect=*timed_loop*"];
-        let mut wrapper: Vec<String> = options.map(str::to_owned).to_vec();
-        wrapper.extend([format!("--LL={LAST_LEVEL}"), format!("--callgrind-out-file={file}")]);
-        // It warns of the caches that it finds, though it is told which to simulate; the child's own messages stay.
-        wrapper.push("--log-file=/dev/null".to_owned());
-        let mut child = Child::start_under(&wrapper, spec)?;
-        child.tell(Command::Load { keys, width: Width::Narrow })?;
-        child.tell(Command::Run(run))?;
-        Ok(Self { child, file })
-    }
-
-    fn finish(self) -> Result<Events> {
-        self.child.finish()?;
-        let text =
-            fs::read_to_string(&self.file).with_context(|| format!("callgrind left no {}", self.file))?;
-        fs::remove_file(&self.file)?;
-        read(&text).context("cannot read callgrind's totals")
-    }
 }
 
 /// The totals of a callgrind file: names on the line `events:`, numbers on the line `totals:`, zeros at its end left out.
