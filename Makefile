@@ -20,11 +20,12 @@ bench: ## ours and peers in one run, as Markdown tables (about 15 minutes; make 
 accuracy: ## how far each algorithm strays from the exact count (docs/concepts/accuracy.md)
 	@cargo run --quiet --locked --release -p tidegate-sim -- accuracy
 
-deep: ## long runs: many more random cases and seeds, more orders of threads, a smoke run of the benchmarks, Miri where it is installed
+deep: ## long runs: many more random cases and seeds, more orders of threads, an attack of 100 million keys, a smoke run of the benchmarks, Miri where it is installed
 	PROPTEST_CASES=50000 cargo test --locked --release -p tidegate-core -p tidegate-wire
 	LOOM_MAX_PREEMPTIONS=3 tools/stages model
 	PROPTEST_CASES=20000 cargo test --locked --release -p tidegate-store --test store differential
 	TIDEGATE_SEEDS=500 cargo test --locked --release -p tidegate-store --test store conformance
+	cargo test --locked --release -p tidegate-store --test store a_hundred_million -- --ignored
 	$(MAKE) bench QUICK=1
 	@if cargo +nightly miri --version >/dev/null 2>&1; then \
 		PROPTEST_CASES=4 MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p tidegate-core --lib; \

@@ -122,13 +122,13 @@ impl PreparedKey<'_> {
         Ok(KeyBuf(bytes))
     }
 
-    /// The encoding, in a place that the caller has; `None` if that is too small.
+    /// The encoding, at the beginning of a place that the caller has, and what is left of that; `None` if it is too small.
     #[inline]
-    pub fn encode_into<'b>(&self, room: &'b mut [u8]) -> Option<KeyRef<'b>> {
+    pub fn encode_into<'b>(&self, room: &'b mut [u8]) -> Option<(KeyRef<'b>, &'b mut [u8])> {
         let sizes = self.sizes().ok()?;
-        let place = room.get_mut(..sizes.bytes)?;
+        let (place, rest) = room.split_at_mut_checked(sizes.bytes)?;
         self.write(sizes, place);
-        Some(KeyRef(place))
+        Some((KeyRef(place), rest))
     }
 
     #[inline]

@@ -152,18 +152,30 @@ impl Limit {
 
     /// A bucket of `capacity` tokens that refills at a steady rate; the same promise as [`Limit::gcra`].
     pub fn token_bucket(capacity: u64, refill: Rate) -> Result<Self, LimitError> {
-        Ok(Self { algorithm: Algorithm::TokenBucket, share: 0, kind: Kind::Meter(Meter::new(refill, capacity)?) })
+        Ok(Self {
+            algorithm: Algorithm::TokenBucket,
+            share: 0,
+            kind: Kind::Meter(Meter::new(refill, capacity)?),
+        })
     }
 
     /// A bucket that leaks at a steady rate and overflows at `capacity`; the same promise as [`Limit::gcra`].
     pub fn leaky_bucket(capacity: u64, leak: Rate) -> Result<Self, LimitError> {
-        Ok(Self { algorithm: Algorithm::LeakyBucket, share: 0, kind: Kind::Meter(Meter::new(leak, capacity)?) })
+        Ok(Self {
+            algorithm: Algorithm::LeakyBucket,
+            share: 0,
+            kind: Kind::Meter(Meter::new(leak, capacity)?),
+        })
     }
 
     /// A leaky bucket as a queue: what it admits is delayed so that it leaves at the leak rate, evenly; `queue` is
     /// how many units may be inside, the one that leaves at once included.
     pub fn leaky_bucket_shaping(queue: u64, leak: Rate) -> Result<Self, LimitError> {
-        Ok(Self { algorithm: Algorithm::LeakyBucket, share: 0, kind: Kind::Meter(Meter::new(leak, queue)?.shaping()) })
+        Ok(Self {
+            algorithm: Algorithm::LeakyBucket,
+            share: 0,
+            kind: Kind::Meter(Meter::new(leak, queue)?.shaping()),
+        })
     }
 
     /// At most `amount` in each window. Around a boundary up to twice that can pass within one window's length.
@@ -279,9 +291,7 @@ impl Limit {
     #[must_use]
     pub const fn without_bounds(&self) -> Self {
         match self.kind {
-            Kind::FixedWindow(window) => {
-                Self { kind: Kind::FixedWindow(window.without_bounds()), ..*self }
-            }
+            Kind::FixedWindow(window) => Self { kind: Kind::FixedWindow(window.without_bounds()), ..*self },
             _ => *self,
         }
     }

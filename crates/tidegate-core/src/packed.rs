@@ -188,7 +188,9 @@ impl Packing {
             (PackedForm::WideWindow, Form::Window(state)) => {
                 (state.start_us(), [state.used(), state.empty_at_us()])
             }
-            (PackedForm::WideParts { bits, counts }, Form::Parts(state)) if state.counts().len() == counts => {
+            (PackedForm::WideParts { bits, counts }, Form::Parts(state))
+                if state.counts().len() == counts =>
+            {
                 let join = |all: u128, count: &u64| Some(all << bits | u128::from(fit(*count, bits)?));
                 (state.start_us(), halves(state.counts().iter().rev().try_fold(0, join)?))
             }

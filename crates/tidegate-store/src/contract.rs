@@ -125,6 +125,13 @@ impl Answer {
         }
     }
 
+    /// An answer to a plan of one group that was admitted without delay and paid.
+    #[inline]
+    pub fn to_all(ticket: Ticket, verdicts: Verdicts) -> Self {
+        let paid = (1 << verdicts.len()) - 1;
+        Self { verdicts, ticket, replayed: false, paid, allowed: true, delay_us: 0 }
+    }
+
     /// The same answer given again.
     #[must_use]
     pub fn replay(mut self) -> Self {

@@ -36,7 +36,7 @@ pub mod history;
 pub mod conformance;
 
 pub use contract::{Answer, AtEnd, Hold, Settlement, Store, StoreError, Verdicts};
-pub use memory::Memory;
+pub use memory::{Few, Memory};
 pub use reference::Reference;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

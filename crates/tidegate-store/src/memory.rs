@@ -17,6 +17,7 @@ mod eviction;
 mod table;
 mod held;
 mod mixed;
+mod swift;
 mod quick;
 mod overflow;
 #[cfg(all(test, loom))]
@@ -27,12 +28,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tidegate_core::{KeyRef, Limit, Plan, Timestamp, Verdict};
 
-use crate::contract::{Answer, StoreError};
+use crate::contract::{Answer, StoreError, Verdicts};
 use crate::reference::{Reference, Usage};
 use crate::step::Step;
 use crate::ways::{self, Desk, Intent, Pending};
 use held::Held;
 pub(crate) use mixed::Mixed;
+pub use swift::Few;
 use table::Table;
 
 /// The byte cap of [`Memory::new`].
@@ -102,6 +104,16 @@ impl Memory {
     ) -> Option<Verdict> {
         ways::give_back_what_ended(self, now);
         quick::decide_one(&self.table, (key, limit, cost), now, |key| self.is_in_the_rest(key))
+    }
+
+    /// Decides about a few charges together, up to four, each of which pays if all are admitted, if their counters are all in
+    /// the table and all of them pass; `None` if they have to be asked as a plan.
+    pub fn decide_few_now(&self, charges: &Few<'_>, now: Timestamp) -> Option<Verdicts> {
+        ways::give_back_what_ended(self, now);
+        if charges.len() > 4 || charges.iter().any(|(.., cost)| *cost == 0) {
+            return None;
+        }
+        swift::decide_few(&self.table, charges, now)
     }
 
     /// How many counters of each [share](tidegate_core::Limit::in_share) were dropped while they counted, since the store

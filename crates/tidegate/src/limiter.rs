@@ -13,7 +13,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::decision::{Admission, Decision};
 use crate::guard::Guard;
 use crate::reservation::Reservation;
-use crate::rule::{Ask, Rule, fill, rules_of};
+use crate::rule::{Ask, Rule, decide_few, fill, rules_of};
 
 /// Decides, in memory, for all threads of a process. Clones share their counters.
 #[derive(Debug)]
@@ -116,12 +116,20 @@ impl<C: Clock> Limiter<C> {
 
     /// May a request pass that meets all of these at once? It is charged to all of them or to none.
     pub fn check_all<'a>(&self, asks: &[Ask<'a, '_>]) -> Result<Decision<'a>, Error> {
+        let now = self.inner.clock.now();
+        let answer = match decide_few(&self.inner.store, asks, now) {
+            Some(verdicts) if !asks.is_empty() => Answer::to_all(Ticket::default(), verdicts),
+            _ => self.decide(asks, now)?,
+        };
+        Ok(Decision::new(rules_of(asks), answer, now))
+    }
+
+    #[inline(never)]
+    fn decide(&self, asks: &[Ask<'_, '_>], now: Timestamp) -> Result<Answer, Error> {
         holds_nothing(asks)?;
         let mut plan = Plan::new();
         fill(&mut plan, asks)?;
-        let now = self.inner.clock.now();
-        let answer = self.inner.store.decide_now(&plan, now)?;
-        Ok(Decision::new(rules_of(asks), answer, now))
+        Ok(self.inner.store.decide_now(&plan, now)?)
     }
 
     /// What is left for that key, with nothing charged.

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 use tidegate_core::{EncodedParts, Limit, Pay, Plan, PlanError, PreparedKey, Timestamp, Verdict};
-use tidegate_store::Memory;
+use tidegate_store::{Few, Memory, Verdicts};
 
 use crate::Error;
 
@@ -88,7 +88,7 @@ impl Ask<'_, '_> {
     #[inline]
     pub(crate) fn decide(&self, store: &Memory, now: Timestamp) -> Option<Verdict> {
         let mut room = [0; SHORT_KEY];
-        let key = self.prepared().encode_into(&mut room)?;
+        let (key, _) = self.prepared().encode_into(&mut room)?;
         store.decide_one_now(key, &self.rule.counted, self.cost, now)
     }
 
@@ -101,6 +101,18 @@ impl Ask<'_, '_> {
             own: &[],
         }
     }
+}
+
+/// Decides about a few asks together, if the store has a short way for them.
+pub(crate) fn decide_few(store: &Memory, asks: &[Ask<'_, '_>], now: Timestamp) -> Option<Verdicts> {
+    let mut room = [0; 4 * SHORT_KEY];
+    let (mut rest, mut few) = (&mut room[..], Few::new());
+    for ask in asks.iter().take(5) {
+        let (key, left) = ask.prepared().encode_into(rest)?;
+        few.push((key, &ask.rule.counted, ask.cost));
+        rest = left;
+    }
+    store.decide_few_now(&few, now)
 }
 
 /// The asks as a plan, filled in place.

@@ -124,3 +124,31 @@ fn documents(folder: &str) -> Vec<String> {
     };
     paths.flat_map(inside).filter(|name| Path::new(name).extension().is_some_and(|end| end == "md")).collect()
 }
+
+/// All Rust files below a folder.
+fn sources(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn unsafe_code_is_where_memory_is_asked_for_and_nowhere_else() {
+    let mut files = Vec::new();
+    sources(&root().join("crates"), &mut files);
+    let expects =
+        |path: &&std::path::PathBuf| std::fs::read_to_string(path).unwrap().contains("(unsafe_code");
+    let with: Vec<String> = files
+        .iter()
+        .filter(expects)
+        .map(|path| path.strip_prefix(root()).unwrap().display().to_string())
+        .filter(|path| !path.starts_with("tests/house"))
+        .collect();
+    assert_eq!(with, ["crates/tidegate-store/src/memory/arena.rs"]);
+    assert!(read("Cargo.toml").contains("unsafe_code = \"deny\""));
+}

@@ -34,7 +34,8 @@ impl Packing {
                 let index = low(now_index, index_bits);
                 // A window that is not the present one has passed, or the clock was set back.
                 let count = if word >> count_bits == index { low(word, count_bits) } else { 0 };
-                let is_odd = word >> count_bits != index && low(word, count_bits) > 0
+                let is_odd = word >> count_bits != index
+                    && low(word, count_bits) > 0
                     && low(index.wrapping_sub(word >> count_bits), index_bits) > 1 << (index_bits - 1);
                 let used = count + cost;
                 let word = index << count_bits | fit(used, count_bits)?;
@@ -45,7 +46,10 @@ impl Packing {
         let capacity = limit.capacity();
         let remaining = capacity.checked_sub(used)?;
         let reset_after_us = reset_at_us.saturating_sub(now.as_micros());
-        Some((left, Verdict { outcome: Outcome::Allowed, limit: capacity, remaining, debt: 0, reset_after_us }))
+        Some((
+            left,
+            Verdict { outcome: Outcome::Allowed, limit: capacity, remaining, debt: 0, reset_after_us },
+        ))
     }
 }
 

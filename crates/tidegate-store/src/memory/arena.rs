@@ -12,6 +12,20 @@ pub(super) const WORDS_PER_LINE: usize = 8;
 #[repr(C, align(64))]
 pub(super) struct Line(pub(super) [AtomicU64; WORDS_PER_LINE]);
 
+impl Line {
+    /// Asks for the line, so that it is on its way from memory when it is read.
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        #[cfg(all(target_arch = "x86_64", not(miri), not(loom)))]
+        #[expect(unsafe_code, reason = "there is no other way to say it")]
+        // SAFETY: a hint about an address; it reads and writes nothing.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(self).cast());
+        }
+    }
+}
+
 pub(super) use imp::Arena;
 
 /// Lines that the system gives when they are first written.

@@ -60,7 +60,9 @@ pub(super) fn make_room(registry: &Registry, seat: &Seat<'_>, need: Need<'_>) ->
         .filter(|rival| !need.pinned.contains(&rival.content.hash))
         .filter(|rival| held_by(rival.entry.limit.share()) >= part)
         .map(|rival| (rival.weight(need.now), rival));
-    let Some(((used, empty_at), least)) = weighed.min_by_key(|(weight, _)| *weight) else { return Room::None };
+    let Some(((used, empty_at), least)) = weighed.min_by_key(|(weight, _)| *weight) else {
+        return Room::None;
+    };
     if used >= OFFENDER {
         return Room::OnlyOffenders;
     }

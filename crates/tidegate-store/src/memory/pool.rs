@@ -72,7 +72,9 @@ impl Pool {
         };
         self.dry(&surplus, width.other());
         let (kept, dry) = pages.split_at(count - missing);
-        kept.iter().for_each(|page| self.clear(*page));
+        for page in kept {
+            self.clear(*page);
+        }
         for page in dry {
             // Written now, so that the system gives the memory before anybody waits for what comes into it. Not a name:
             // whoever comes too late may have locked a slot, and is to give it back.

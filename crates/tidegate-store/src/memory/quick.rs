@@ -11,6 +11,7 @@ use tidegate_core::{Charge, KeyRef, Limit, Packed, Pay, Plan, State, Timestamp, 
 use super::eviction::Need;
 use super::segment::Width;
 use super::slot::Content;
+use super::swift;
 use super::sync::pause;
 use super::table::{Claim, Seat, Table};
 use crate::contract::{Answer, Verdicts};
@@ -57,6 +58,20 @@ pub(super) fn decide(
             .flatten()
             .map(|verdict| Answer::to_one(plan.ticket(), verdict));
     }
+    if let Some(answer) = swift::decide(table, plan, now) {
+        return Some(answer);
+    }
+    decide_slowly(table, plan, now, elsewhere)
+}
+
+/// The same where there is more to do.
+#[inline(never)]
+fn decide_slowly(
+    table: &Table,
+    plan: &Plan,
+    now: Timestamp,
+    elsewhere: impl Fn(KeyRef<'_>) -> bool,
+) -> Option<Answer> {
     let mut attempts = 0;
     while attempts < ATTEMPTS {
         match attempt(table, plan, now, &elsewhere) {
@@ -76,7 +91,7 @@ pub(super) fn decide_one(
     now: Timestamp,
     elsewhere: impl Fn(KeyRef<'_>) -> bool,
 ) -> Option<Verdict> {
-    attempt_swiftly(table, (key, limit, cost), now)
+    swift::decide_one(table, (key, limit, cost), now)
         .or_else(|| decide_one_slowly(table, (key, limit, cost), now, elsewhere))
 }
 
@@ -122,24 +137,7 @@ fn attempt_one(
     Ok(one.verdict)
 }
 
-/// The way of nearly all: the counter is there, as this limit left it, and the charge passes.
-#[inline]
-fn attempt_swiftly(
-    table: &Table,
-    (key, limit, cost): (KeyRef<'_>, &Limit, u64),
-    now: Timestamp,
-) -> Option<Verdict> {
-    if cost == 0 {
-        return None;
-    }
-    let (segment, slot) = table.narrow_slot(table.hash(key), now)?;
-    let seen = slot.glance();
-    let entry = table.registry.get(seen.number())?;
-    let (word, verdict) = entry.packing.admit_swiftly((limit, &entry.limit), seen.packed(), now, cost)?;
-    slot.replace(seen, word, || segment.is_current()).then_some(verdict)
-}
-
-fn is_plain(charge: &Charge<'_>) -> bool {
+pub(super) fn is_plain(charge: &Charge<'_>) -> bool {
     charge.pay == Pay::IfAdmitted && charge.group == 0 && charge.cost > 0
 }
 

@@ -48,7 +48,12 @@ impl Registry {
         let number = *numbers.entry(*limit).or_insert(next);
         let (block, place) = Self::place(number);
         let block = self.blocks[block].get_or_init(|| (0..PER_BLOCK).map(|_| OnceLock::new()).collect());
-        Some(block[place].get_or_init(|| Registered { number, limit: *limit, packing, evicted: AtomicU64::new(0) }))
+        Some(block[place].get_or_init(|| Registered {
+            number,
+            limit: *limit,
+            packing,
+            evicted: AtomicU64::new(0),
+        }))
     }
 
     /// How many counters of each share were dropped while they counted.

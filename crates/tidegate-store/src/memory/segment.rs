@@ -60,6 +60,47 @@ pub(super) struct Segment<'a> {
     width: Width,
 }
 
+/// The line where a narrow counter most likely stands.
+#[derive(Clone, Copy)]
+pub(super) struct Aim<'a> {
+    hash: Hash,
+    line: &'a Line,
+    segment: Segment<'a>,
+}
+
+/// A segment's header when somebody looked.
+#[derive(Clone, Copy)]
+pub(super) struct Stamp<'a> {
+    entry: &'a Line,
+    header: Header,
+}
+
+impl<'a> Aim<'a> {
+    /// Asks for the line, so that it is on its way from memory.
+    #[inline]
+    pub(super) fn prefetch(self) {
+        self.line.prefetch();
+    }
+
+    #[inline]
+    pub(super) fn find(self) -> Option<Slot<'a>> {
+        Width::Narrow.find_in(self.line, self.hash).or_else(|| self.segment.find_further(self.hash))
+    }
+
+    #[inline]
+    pub(super) const fn stamp(self) -> Stamp<'a> {
+        Stamp { entry: self.segment.entry, header: self.segment.header }
+    }
+}
+
+impl Stamp<'_> {
+    /// Whether nobody has changed the segment since.
+    #[inline]
+    pub(super) fn is_current(self) -> bool {
+        self.entry.0[HEADER].load(Ordering::Acquire) == self.header.0
+    }
+}
+
 /// What came of looking for a place for a new counter.
 pub(super) enum Claimed {
     /// It has a place now.
@@ -95,14 +136,14 @@ impl Width {
 
     #[inline]
     fn slot(self, line: &Line, index: usize) -> Slot<'_> {
-        let [a, b, c, d, e, f, g, h] = &line.0;
+        let words = &line.0;
         match (self, index) {
-            (Self::Narrow, 0) => Slot::new(a, b, None),
-            (Self::Narrow, 1) => Slot::new(c, d, None),
-            (Self::Narrow, 2) => Slot::new(e, f, None),
-            (Self::Narrow, _) => Slot::new(g, h, None),
-            (Self::Wide, 0) => Slot::new(a, b, line.0[2..4].try_into().ok()),
-            (Self::Wide, _) => Slot::new(e, f, line.0[6..8].try_into().ok()),
+            (Self::Narrow, 0) => Slot::new(&words[0], &words[1], None),
+            (Self::Narrow, 1) => Slot::new(&words[2], &words[3], None),
+            (Self::Narrow, 2) => Slot::new(&words[4], &words[5], None),
+            (Self::Narrow, _) => Slot::new(&words[6], &words[7], None),
+            (Self::Wide, 0) => Slot::new(&words[0], &words[1], words[2..4].try_into().ok()),
+            (Self::Wide, _) => Slot::new(&words[4], &words[5], words[6..8].try_into().ok()),
         }
     }
 
@@ -211,13 +252,10 @@ impl<'a> Segment<'a> {
         self.width.find_in(self.line(hash.first()), hash).or_else(|| self.find_further(hash))
     }
 
-    /// The same for a segment that is known to be narrow.
+    /// Where to look for a counter of a narrow segment.
     #[inline]
-    pub(super) fn find_narrow(self, hash: Hash) -> Option<Slot<'a>> {
-        if self.header.pages() == 0 {
-            return None;
-        }
-        Width::Narrow.find_in(self.line(hash.first()), hash).or_else(|| self.find_further(hash))
+    pub(super) fn aim(self, hash: Hash) -> Option<Aim<'a>> {
+        (self.header.pages() > 0).then(|| Aim { hash, line: self.line(hash.first()), segment: self })
     }
 
     #[inline(never)]
@@ -226,10 +264,12 @@ impl<'a> Segment<'a> {
         further.into_iter().find_map(|line| self.width.find_in(line, hash))
     }
 
-    /// Reads the line where a counter most likely stands, so that it is on its way from memory.
+    /// Asks for the line where a counter most likely stands, so that it is on its way from memory.
     #[inline]
-    pub(super) fn touch(self, hash: Hash) -> bool {
-        self.header.pages() > 0 && self.width.slot(self.line(hash.first()), 0).is_free()
+    pub(super) fn prefetch(self, hash: Hash) {
+        if self.header.pages() > 0 {
+            self.line(hash.first()).prefetch();
+        }
     }
 
     /// Finds a free place for a new counter, one that has emptied if need be. Whoever gives places to counters of one line
@@ -314,8 +354,7 @@ impl<'a> Segment<'a> {
 
     /// The same where nobody has looked for so long that times cannot be told apart any more: all of it at once.
     pub(super) fn purge(self, registry: &Registry, now: Timestamp) {
-        let untouched_us =
-            now.as_micros().saturating_sub(self.swept_us()).saturating_sub(Packing::SWEEP_US);
+        let untouched_us = now.as_micros().saturating_sub(self.swept_us()).saturating_sub(Packing::SWEEP_US);
         if !self.seize() {
             return;
         }

@@ -28,6 +28,7 @@ pub(super) const MAX_NUMBER: u16 = (1 << (LOW_BITS + 3)) - 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hash(u64);
 
+#[expect(clippy::cast_possible_truncation, reason = "some bits of it are meant")]
 impl Hash {
     pub(super) const fn new(hash: u64) -> Self {
         match hash & HASH_MASK {
@@ -160,29 +161,38 @@ impl<'a> Slot<'a> {
         }
     }
 
-    /// What lies in it, which may be another's by now, or half written: to be [replaced](Self::replace).
+    /// What lies in it, which may be another's by now, or half written: to be [taken](Self::take).
     #[inline]
     pub(super) fn glance(self) -> Glance {
         let name = self.name.load(Ordering::Acquire);
         Glance { name, word: self.word.load(Ordering::Acquire) }
     }
 
-    /// Puts another packed state in the place of what was seen, if that is still there and `is_current` says that this is
-    /// its place. For narrow slots.
+    /// Takes the lock bit of a narrow slot, if it still holds what was seen.
     #[inline]
-    pub(super) fn replace(self, seen: Glance, packed: u64, is_current: impl Fn() -> bool) -> bool {
+    pub(super) fn take(self, seen: Glance) -> bool {
         let Glance { name, word } = seen;
         let is_locked = name & LOCK == 0
             && self.name.compare_exchange(name, name | LOCK, Ordering::Acquire, Ordering::Relaxed).is_ok();
-        if !is_locked {
+        if is_locked && self.word.load(Ordering::Relaxed) != word {
+            self.leave(seen);
             return false;
         }
-        let is_same = self.word.load(Ordering::Relaxed) == word && is_current();
-        if is_same {
-            self.word.store(word & !WORD_MASK | packed, Ordering::Release);
-        }
-        self.name.store(name, Ordering::Release);
-        is_same
+        is_locked
+    }
+
+    /// Gives the lock bit of a narrow slot back that was [taken](Self::take), with another packed state in it.
+    #[inline]
+    pub(super) fn put(self, seen: Glance, packed: u64) {
+        // Releasing too: a reader that sees this word must not take the name from before the lock bit was set for it.
+        self.word.store(seen.word & !WORD_MASK | packed, Ordering::Release);
+        self.name.store(seen.name, Ordering::Release);
+    }
+
+    /// Gives the lock bit of a narrow slot back that was [taken](Self::take), as it was.
+    #[inline]
+    pub(super) fn leave(self, seen: Glance) {
+        self.name.store(seen.name, Ordering::Release);
     }
 
     /// Takes the lock bit, if it still is as it was seen; `false` if it is not, or if somebody else has it.

@@ -12,7 +12,7 @@ use super::arena::{Arena, Line};
 use super::eviction::{self, Need, Room};
 use super::pool::{PAGE_BYTES, Pages, Pool};
 use super::registry::{Registered, Registry};
-use super::segment::{Blank, Claimed, MAX_PAGES, Segment, Width};
+use super::segment::{Aim, Blank, Claimed, MAX_PAGES, Segment, Width};
 use super::sip::Sip13;
 use super::slot::{Content, Hash, Slot};
 use super::sync::{AtomicBool, AtomicUsize, Ordering, pause};
@@ -113,7 +113,11 @@ impl Table {
 
     /// How many counters there are, those included that have emptied and were not swept yet.
     pub(super) fn len(&self) -> usize {
-        [&self.narrow, &self.wide].into_iter().flat_map(|directory| directory.all(&self.pool.lines)).map(Segment::occupied).sum()
+        [&self.narrow, &self.wide]
+            .into_iter()
+            .flat_map(|directory| directory.all(&self.pool.lines))
+            .map(Segment::occupied)
+            .sum()
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -140,18 +144,15 @@ impl Table {
             self.tend_next(directory, now);
             segment = directory.segment(hash, &self.pool.lines);
         }
-        segment.touch(hash);
+        segment.prefetch(hash);
         Seat { hash, segment, slot: None }
     }
 
-    /// Where a narrow counter stands, if nothing else is to be done first.
+    /// Where to look for a narrow counter, if nothing else is to be done first.
     #[inline]
-    pub(super) fn narrow_slot(&self, hash: Hash, now: Timestamp) -> Option<(Segment<'_>, Slot<'_>)> {
+    pub(super) fn aim(&self, hash: Hash, now: Timestamp) -> Option<Aim<'_>> {
         let segment = self.narrow.segment(hash, &self.pool.lines);
-        if segment.is_due(now) {
-            return None;
-        }
-        Some((segment, segment.find_narrow(hash)?))
+        if segment.is_due(now) { None } else { segment.aim(hash) }
     }
 
     /// Where a counter stands, looked for at that width first; if nowhere, its seat there.
@@ -332,7 +333,6 @@ impl Table {
         }
         self.pool.give(pages, width);
     }
-
 }
 
 impl Directory {
@@ -395,6 +395,7 @@ fn pages_for(counters: usize, width: Width) -> usize {
 
 /// The lower bits of a hash as a number.
 #[inline]
+#[expect(clippy::cast_possible_truncation, reason = "there are fewer segments than addresses")]
 fn low(hash: u64, bits: u32) -> usize {
     (hash & ((1 << bits) - 1)) as usize
 }
