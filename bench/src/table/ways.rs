@@ -150,7 +150,7 @@ impl Charges for OneByOne {
             let home: &[&[u8]] = &[key];
             let key = PreparedKey { front: EncodedParts::NONE, home, back, own: &[] };
             let key = key.encode_into(&mut room);
-            let verdict = key.and_then(|key| self.store.decide_one_now(key, limit, 1, now));
+            let verdict = key.and_then(|(key, _)| self.store.decide_one_now(key, limit, 1, now));
             all & verdict.is_some_and(|verdict| verdict.allowed())
         })
     }
