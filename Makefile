@@ -14,7 +14,7 @@ test: ## everything that must hold: format, lints, licences, tests, docs
 lint: ## format, lints and licences only
 	@tools/stages lint
 
-bench: ## ours and peers in one run, as Markdown tables (about 15 minutes; make bench QUICK=1 for a smoke run)
+bench: ## ours and peers in one run, as Markdown tables (about half an hour; make bench QUICK=1 for a smoke run)
 	@CARGO_TARGET_DIR=target/bench cargo run --quiet --locked --release --manifest-path bench/Cargo.toml -- $(if $(QUICK),--quick)
 
 accuracy: ## how far each algorithm strays from the exact count (docs/concepts/accuracy.md)

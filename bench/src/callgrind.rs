@@ -3,25 +3,31 @@
 //! Only the timed loop is collected, and two runs that differ in its repeats are subtracted: set-up, loading and the first
 //! touch of the caches cancel out. Unlike times, these figures hardly depend on what else the machine does.
 
+mod counted;
+
 use std::fs;
 use std::process::{self, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::child::Child;
+use self::counted::{Counted, Since, can_begin_late};
+use crate::bounds::{Figure, Found};
 use crate::engines::Name;
 use crate::keys::{Access, Kind};
-use crate::protocol::{Command, Run, Spec};
-use crate::report::{Table, counted, short};
+use crate::protocol::{Run, Spec};
+use crate::report::{Table, counted, short, shown};
 
 /// Keys for instructions: few, so that the engines' own work is seen and not the depth of their tables.
 const FEW_KEYS: u32 = 10_000;
 
-/// Keys for misses: many times the simulated last-level cache of [`LAST_LEVEL`].
+/// Keys for misses of all engines: more than the simulated last-level cache of [`counted::LAST_LEVEL`] holds.
 const MANY_KEYS: u32 = 200_000;
 
-/// 2 MiB, 16 ways, lines of 64 bytes.
-const LAST_LEVEL: &str = "2097152,16,64";
+/// Keys for misses of ours and governor: next to none of them is in that cache.
+const MOST_KEYS: u32 = 10_000_000;
+
+/// How many decisions are counted with as many keys. They take many times the cache, so that repeating them misses again.
+const MOST_KEYS_OPS: u32 = 200_000;
 
 /// What callgrind counted.
 #[derive(Clone, Copy, Debug)]
@@ -42,59 +48,104 @@ struct Column {
 enum What {
     Instructions,
     Misses,
+    /// With [`MOST_KEYS`].
+    MissesOfMany,
 }
 
-const COLUMNS: [Column; 5] = [
+const COLUMNS: [Column; 6] = [
     Column { what: What::Instructions, kind: Kind::Text, limits: 1 },
     Column { what: What::Instructions, kind: Kind::Number, limits: 1 },
     Column { what: What::Instructions, kind: Kind::Text, limits: 4 },
     Column { what: What::Misses, kind: Kind::Text, limits: 1 },
     Column { what: What::Misses, kind: Kind::Number, limits: 1 },
+    Column { what: What::MissesOfMany, kind: Kind::Text, limits: 1 },
 ];
 
-pub(crate) fn report() -> Result<()> {
+pub(crate) fn report(found: &mut Found) -> Result<()> {
     println!("## Instructions and last-level misses per decision\n");
     if !is_installed() {
         println!("Skipped: valgrind is not installed; `apt-get install valgrind` brings it.\n");
         return Ok(());
     }
     println!(
-        "callgrind, uniform access. Instructions with {} keys (limitador: a tenth); misses with {} keys and a simulated \
-         last-level cache of 2 MiB (limitador: left out, its keys take too long to load under valgrind).\n",
+        "callgrind, uniform access, limits of the narrow size. Instructions with {} keys (limitador: a tenth); misses with {} \
+         keys and a simulated last-level cache of 2 MiB (limitador: left out, its keys take too long to load under \
+         valgrind), and of ours and governor with {} keys as well.\n",
         short(FEW_KEYS),
-        short(MANY_KEYS)
+        short(MANY_KEYS),
+        short(MOST_KEYS)
     );
     let mut table = Table::new("engine", COLUMNS.iter().map(Column::title));
+    let mut counts = Vec::new();
     for engine in Name::ALL.iter().copied() {
-        let cells = COLUMNS.iter().map(|column| column.cell(engine)).collect::<Result<Vec<_>>>()?;
-        table.row(&engine, cells);
+        let row = COLUMNS.iter().map(|column| column.count(engine)).collect::<Result<Vec<_>>>()?;
+        table.row(&engine, COLUMNS.iter().zip(&row).map(|(column, count)| column.cell(*count)));
+        counts.push((engine, row));
     }
     println!("{table}");
+    note(&counts, found);
     Ok(())
+}
+
+/// Keeps what our table is held to.
+fn note(counts: &[(Name, Vec<Option<f64>>)], found: &mut Found) {
+    let count = |engine, what| {
+        let column = COLUMNS
+            .iter()
+            .position(|column| (column.what, column.kind, column.limits) == (what, Kind::Text, 1))?;
+        let (_, row) = counts.iter().find(|(other, _)| *other == engine)?;
+        *row.get(column)?
+    };
+    let instructions = |engine| count(engine, What::Instructions);
+    let own = |engine| Some(instructions(engine)? - instructions(Name::KeyOnly)?);
+    let ratio = |ours: Option<f64>, theirs: Option<f64>| Some(ours? / theirs?);
+    found.note(Figure::Instructions, ratio(own(Name::Tidegate), own(Name::Governor)));
+    found
+        .note(Figure::InstructionsWithKey, ratio(instructions(Name::Tidegate), instructions(Name::Governor)));
+    found.note(Figure::Misses, count(Name::Tidegate, What::MissesOfMany));
 }
 
 impl Column {
     fn title(&self) -> String {
-        let what = if self.what == What::Instructions { "instructions" } else { "misses" };
-        format!("{what}: {}, {}", self.kind, counted(self.limits, "limit"))
+        let (kind, limits) = (self.kind, counted(self.limits, "limit"));
+        match self.what {
+            What::Instructions => format!("instructions: {kind}, {limits}"),
+            What::Misses => format!("misses: {kind}, {limits}"),
+            What::MissesOfMany => format!("misses: {kind}, {limits}, {} keys", short(MOST_KEYS)),
+        }
     }
 
-    fn cell(&self, engine: Name) -> Result<String> {
-        let left_out = self.what == What::Misses && engine == Name::Limitador;
-        if left_out || !engine.takes(self.kind) {
-            return Ok("-".into());
+    fn takes(&self, engine: Name) -> bool {
+        let takes_part = match self.what {
+            What::Instructions => true,
+            What::Misses => engine != Name::Limitador,
+            What::MissesOfMany => matches!(engine, Name::Tidegate | Name::Governor) && can_begin_late(),
+        };
+        takes_part && engine.takes(self.kind)
+    }
+
+    fn count(&self, engine: Name) -> Result<Option<f64>> {
+        if !self.takes(engine) {
+            return Ok(None);
         }
         eprintln!("callgrind on {engine}: {}", self.title());
         let spec = Spec { engine, kind: self.kind, limits: self.limits };
-        Ok(match self.what {
-            What::Instructions => {
-                let keys = FEW_KEYS / engine.slowness();
-                format!("{:.0}", per_decision(spec, keys, keys, |events| events.instructions)?)
-            }
+        let few = FEW_KEYS / engine.slowness();
+        let count = match self.what {
+            What::Instructions => per_decision(spec, few, (few, Since::Start), |events| events.instructions),
             What::Misses => {
-                format!("{:.2}", per_decision(spec, MANY_KEYS, MANY_KEYS / 4, |events| events.misses)?)
+                per_decision(spec, MANY_KEYS, (MANY_KEYS / 4, Since::Start), |events| events.misses)
             }
-        })
+            What::MissesOfMany => {
+                per_decision(spec, MOST_KEYS, (MOST_KEYS_OPS, Since::Loaded), |events| events.misses)
+            }
+        };
+        count.map(Some)
+    }
+
+    fn cell(&self, count: Option<f64>) -> String {
+        let digits = if self.what == What::Instructions { 0 } else { 2 };
+        shown(count, |count| format!("{count:.digits$}"))
     }
 }
 
@@ -127,43 +178,15 @@ pub(crate) fn instructions_within(function: &str, words: &[String]) -> Result<u6
 }
 
 /// How many of some event one decision takes: two runs side by side, and the difference of their counts.
-fn per_decision(spec: Spec, keys: u32, ops: u32, event: impl Fn(&Events) -> u64) -> Result<f64> {
+fn per_decision(spec: Spec, keys: u32, (ops, since): (u32, Since), event: fn(&Events) -> u64) -> Result<f64> {
     let run = |repeats| Run { access: Access::Uniform, threads: 1, ops, repeats, seed: 1 };
-    let (once, thrice) = (Counted::start(spec, keys, run(1))?, Counted::start(spec, keys, run(3))?);
+    let mut once = Counted::start(spec, keys, (run(1), since))?;
+    let mut thrice = Counted::start(spec, keys, (run(3), since))?;
+    once.run()?;
+    thrice.run()?;
     let (once, thrice) = (once.finish(), thrice.finish());
     let more = event(&thrice?).saturating_sub(event(&once?));
     Ok(more as f64 / f64::from(2 * ops))
-}
-
-/// A child under callgrind, at work.
-struct Counted {
-    child: Child,
-    file: String,
-}
-
-impl Counted {
-    fn start(spec: Spec, keys: u32, run: Run) -> Result<Self> {
-        let name = format!("tidegate-bench-{}-{}.callgrind", process::id(), run.repeats);
-        let file = std::env::temp_dir().join(name).to_string_lossy().into_owned();
-        let options =
-            ["valgrind", "--quiet", "--tool=callgrind", "--cache-sim=yes", "--toggle-collect=*timed_loop*"];
-        let mut wrapper: Vec<String> = options.map(str::to_owned).to_vec();
-        wrapper.extend([format!("--LL={LAST_LEVEL}"), format!("--callgrind-out-file={file}")]);
-        // It warns of the caches that it finds, though it is told which to simulate; the child's own messages stay.
-        wrapper.push("--log-file=/dev/null".to_owned());
-        let mut child = Child::start_under(&wrapper, spec)?;
-        child.tell(Command::Load { keys })?;
-        child.tell(Command::Run(run))?;
-        Ok(Self { child, file })
-    }
-
-    fn finish(self) -> Result<Events> {
-        self.child.finish()?;
-        let text =
-            fs::read_to_string(&self.file).with_context(|| format!("callgrind left no {}", self.file))?;
-        fs::remove_file(&self.file)?;
-        read(&text).context("cannot read callgrind's totals")
-    }
 }
 
 /// The totals of a callgrind file: names on the line `events:`, numbers on the line `totals:`, zeros at its end left out.

@@ -50,7 +50,13 @@ impl Child {
         writeln!(questions, "{command}").with_context(|| format!("{} is gone", self.spec.engine))
     }
 
-    fn answer<const N: usize>(&mut self) -> Result<[u64; N]> {
+    /// The number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Waits for the answer to what it was told.
+    pub(crate) fn answer<const N: usize>(&mut self) -> Result<[u64; N]> {
         let mut line = String::new();
         if self.answers.read_line(&mut line)? == 0 {
             bail!("the child ended; its message is above");

@@ -1,11 +1,12 @@
 //! Tidegate beside its peers: time, memory, allocations, instructions and cache misses, in one run.
 //!
 //! The parent prints tables on standard output and its progress on standard error. Every engine runs in a child process,
-//! which is this same program with the words `serve ENGINE KIND LIMITS`, and does what the parent writes to it. Matching and
-//! checking run in the parent; only their instructions are counted in a child, with the words `match CASE REPEATS` and
-//! `check CASE REPEATS`.
+//! which is this same program with the words `serve ENGINE KIND LIMITS`, and does what the parent writes to it. Matching,
+//! checking and plans run in the parent; only their instructions are counted in a child, with the words `match CASE REPEATS`,
+//! `check CASE REPEATS` and `plan CASE REPEATS`. The table grows in a child of its own: `grow SIZES`.
 
 mod allocations;
+mod bounds;
 mod callgrind;
 mod checking;
 mod child;
@@ -19,6 +20,7 @@ mod protocol;
 mod report;
 mod rounds;
 mod session;
+mod table;
 mod words;
 
 use std::process::ExitCode;
@@ -26,6 +28,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use lexopt::{Arg, Parser, ValueExt};
 
+use crate::bounds::Found;
 use crate::protocol::Spec;
 
 const HELP: &str = "\
@@ -35,14 +38,15 @@ Usage: tidegate-bench [OPTIONS]
 
 Options:
   --quick          a smoke run: 3 short rounds, few keys, no valgrind
-  --only PARTS     only these, separated by commas: probe, time, memory, allocations, callgrind, match, check
+  --only PARTS     only these, separated by commas: probe, time, memory, allocations, callgrind, match,
+                   check, table
   --rounds N       rounds per case (default 15, at least 1)
   --keys N,N,..    numbers of keys to time; 1 is one hot key (default 1,100000,10000000)
   --help           this text
 ";
 
 /// The parts of a report, in the order in which they are printed.
-const PARTS: [&str; 7] = ["probe", "time", "memory", "allocations", "callgrind", "match", "check"];
+const PARTS: [&str; 8] = ["probe", "time", "memory", "allocations", "callgrind", "match", "check", "table"];
 
 /// What was typed, completed by what the mode implies.
 struct Options {
@@ -51,6 +55,7 @@ struct Options {
     memory_keys: Vec<u32>,
     allocation_ops: u32,
     matching: matching::Plan,
+    table: table::Plan,
 }
 
 enum Action {
@@ -58,6 +63,8 @@ enum Action {
     Serve(Spec),
     Match(matching::Case, u32),
     Check(checking::Case, u32),
+    Plan(table::Way, u32),
+    Grow(Vec<u32>),
     Report(Options),
 }
 
@@ -83,23 +90,28 @@ fn act(action: Action) -> Result<()> {
             Ok(())
         }
         Action::Check(case, repeats) => checking::serve(case, repeats),
+        Action::Plan(way, repeats) => table::serve(way, repeats),
+        Action::Grow(sizes) => table::grow(&sizes),
         Action::Report(options) => report_all(&options),
     }
 }
 
 fn report_all(options: &Options) -> Result<()> {
     machine::report();
+    let mut found = Found::default();
     for part in PARTS.into_iter().filter(|part| options.parts.iter().any(|wanted| wanted == part)) {
         match part {
             "probe" => probe::report()?,
-            "time" => rounds::report(&options.timing)?,
+            "time" => rounds::report(&options.timing, &mut found)?,
             "memory" => memory::report(&options.memory_keys)?,
-            "allocations" => memory::report_allocations(options.allocation_ops)?,
-            "callgrind" => callgrind::report()?,
+            "allocations" => memory::report_allocations(options.allocation_ops, &mut found)?,
+            "callgrind" => callgrind::report(&mut found)?,
             "match" => matching::report(&options.matching)?,
-            _ => checking::report(&options.matching)?,
+            "check" => checking::report(&options.matching)?,
+            _ => table::report(&options.table, &mut found)?,
         }
     }
+    found.report();
     Ok(())
 }
 
@@ -111,6 +123,7 @@ impl Options {
             memory_keys: vec![100_000, 10_000_000],
             allocation_ops: 100_000,
             matching: matching::Plan { rounds: 15, milliseconds: 50, counts_instructions: true },
+            table: table::Plan::full(),
         }
     }
 
@@ -121,6 +134,7 @@ impl Options {
             memory_keys: vec![10_000],
             allocation_ops: 10_000,
             matching: matching::Plan { rounds: 3, milliseconds: 5, counts_instructions: false },
+            table: table::Plan::quick(),
         }
     }
 }
@@ -143,6 +157,13 @@ fn parse(mut arguments: Parser) -> Result<Action> {
                 let case = arguments.value()?.string()?.parse()?;
                 return Ok(Action::Check(case, arguments.value()?.parse()?));
             }
+            Arg::Value(word) if word == "plan" => {
+                let way = arguments.value()?.string()?.parse()?;
+                return Ok(Action::Plan(way, arguments.value()?.parse()?));
+            }
+            Arg::Value(word) if word == "grow" => {
+                return Ok(Action::Grow(numbers(&arguments.value()?.string()?)?));
+            }
             other => bail!("{}\nhint: --help lists the options", other.unexpected()),
         }
     }
@@ -150,6 +171,7 @@ fn parse(mut arguments: Parser) -> Result<Action> {
     options.parts = parts.unwrap_or(options.parts);
     options.timing.rounds = rounds.unwrap_or(options.timing.rounds);
     options.matching.rounds = rounds.unwrap_or(options.matching.rounds);
+    options.table.rounds = rounds.unwrap_or(options.table.rounds);
     options.timing.keys = keys.unwrap_or(options.timing.keys);
     Ok(Action::Report(options))
 }
@@ -170,8 +192,8 @@ fn listed_parts(list: &str) -> Result<Vec<String>> {
 
 fn numbers(list: &str) -> Result<Vec<u32>> {
     let number = |word: &str| {
-        let number = word.parse::<u32>().ok().filter(|number| (1..100_000_000).contains(number));
-        number.with_context(|| format!("{word:?} is not a number of keys from 1 to 99999999"))
+        let number = word.parse::<u32>().ok().filter(|number| (1..=100_000_000).contains(number));
+        number.with_context(|| format!("{word:?} is not a number of keys from 1 to 100000000"))
     };
     list.split(',').map(number).collect()
 }

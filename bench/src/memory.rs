@@ -4,11 +4,12 @@ use std::fs;
 
 use anyhow::{Context, Result};
 
+use crate::bounds::{Figure, Found};
 use crate::child::Child;
-use crate::engines::Name;
+use crate::engines::{Name, Width};
 use crate::keys::{Access, Kind};
 use crate::protocol::{Command, Run, Spec};
-use crate::report::{Table, counted, short};
+use crate::report::{Table, counted, short, shown};
 use crate::rounds::MANY;
 
 /// Resident memory of this process.
@@ -34,7 +35,7 @@ fn kilobytes(path: &str, field: &str) -> Result<u64> {
 pub(crate) fn report(sizes: &[u32]) -> Result<()> {
     println!("## Memory\n");
     println!(
-        "Growth of the resident memory by loading string keys (13 bytes each, 1 limit), in bytes per key.\n"
+        "Growth of the resident memory by loading string keys (13 bytes each, 1 limit of the narrow size), in bytes per key.\n"
     );
     let mut table = Table::new("engine", sizes.iter().map(|keys| format!("{} keys", short(*keys))));
     for engine in Name::ALL.iter().copied().filter(|engine| *engine != Name::KeyOnly) {
@@ -57,13 +58,13 @@ fn bytes_per_key(engine: Name, keys: u32) -> Result<String> {
     }
     eprintln!("memory of {engine} with {} keys", short(keys));
     let mut child = Child::start(Spec { engine, kind: Kind::Text, limits: 1 })?;
-    let [grown] = child.ask(Command::Load { keys })?;
+    let [grown] = child.ask(Command::Load { keys, width: Width::Narrow })?;
     child.finish()?;
     Ok(format!("{:.1}", grown as f64 / f64::from(keys)))
 }
 
 /// The table of allocations per decision.
-pub(crate) fn report_allocations(ops: u32) -> Result<()> {
+pub(crate) fn report_allocations(ops: u32, found: &mut Found) -> Result<()> {
     println!("## Heap allocations per decision\n");
     println!(
         "Steady state: 10k keys that are all there, {ops} decisions. Frees are not counted, reallocations are.\n"
@@ -72,22 +73,25 @@ pub(crate) fn report_allocations(ops: u32) -> Result<()> {
     let title = |(kind, limits): (Kind, u32)| format!("{kind}, {}", counted(limits, "limit"));
     let mut table = Table::new("engine", cases.map(title));
     for engine in Name::ALL.iter().copied() {
-        let cells = cases.map(|(kind, limits)| allocations(Spec { engine, kind, limits }, ops));
-        let cells = cells.into_iter().collect::<Result<Vec<_>>>()?;
-        table.row(&engine, cells);
+        let counts = cases.map(|(kind, limits)| allocations(Spec { engine, kind, limits }, ops));
+        let counts = counts.into_iter().collect::<Result<Vec<_>>>()?;
+        if engine == Name::Tidegate {
+            found.note(Figure::Allocations, counts.iter().copied().flatten().reduce(f64::max));
+        }
+        table.row(&engine, counts.iter().map(|count| shown(*count, |count| format!("{count:.2}"))));
     }
     println!("{table}");
     Ok(())
 }
 
-fn allocations(spec: Spec, ops: u32) -> Result<String> {
+fn allocations(spec: Spec, ops: u32) -> Result<Option<f64>> {
     if !spec.engine.takes(spec.kind) {
-        return Ok("-".into());
+        return Ok(None);
     }
     let mut child = Child::start(spec)?;
-    child.ask::<1>(Command::Load { keys: 10_000 })?;
+    child.ask::<1>(Command::Load { keys: 10_000, width: Width::Narrow })?;
     let run = Run { access: Access::Uniform, threads: 1, ops, repeats: 1, seed: 1 };
     let [_, allocations] = child.ask(Command::Run(run))?;
     child.finish()?;
-    Ok(format!("{:.2}", allocations as f64 / f64::from(ops)))
+    Ok(Some(allocations as f64 / f64::from(ops)))
 }

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
 
-use crate::engines::Name;
-use crate::keys::{Access, Kind};
+use crate::engines::{Name, Width};
+use crate::keys::{Access, Kind, sequence};
 
 /// What a child is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +21,8 @@ pub(crate) struct Spec {
 pub(crate) enum Command {
     /// Ask 20 times under a limit of 10; how many were admitted.
     Probe,
-    /// Ask for each of so many keys once; by how many bytes the resident memory grew.
-    Load { keys: u32 },
+    /// Ask for each of so many keys once, under a limit of that width; by how many bytes the resident memory grew.
+    Load { keys: u32, width: Width },
     /// See [`Run`]; nanoseconds and allocations.
     Run(Run),
 }
@@ -37,11 +37,42 @@ pub(crate) struct Run {
     pub(crate) seed: u64,
 }
 
+/// What one thread asks for in a run.
+pub(crate) struct Asked {
+    pub(crate) warm_up: Vec<u32>,
+    pub(crate) timed: Vec<u32>,
+}
+
+impl Run {
+    pub(crate) fn asked(&self, keys: u32, thread: u32) -> Result<Asked> {
+        let seed = self.seed * 64 + u64::from(thread) * 2;
+        let warm_up = sequence(self.access, keys, self.ops / 2, seed)?;
+        Ok(Asked { warm_up, timed: sequence(self.access, keys, self.ops, seed + 1)? })
+    }
+}
+
+/// How often the most popular of so many keys is asked for in all of these runs, its loading included.
+pub(crate) fn most_asked(keys: u32, runs: impl IntoIterator<Item = Run>) -> Result<u32> {
+    let mut counts = vec![1_u32; keys as usize];
+    for run in runs {
+        for thread in 0..run.threads {
+            let Asked { warm_up, timed } = run.asked(keys, thread)?;
+            for index in warm_up {
+                counts[index as usize] += 1;
+            }
+            for index in timed {
+                counts[index as usize] += run.repeats;
+            }
+        }
+    }
+    Ok(counts.into_iter().max().unwrap_or(0))
+}
+
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Probe => write!(f, "probe"),
-            Self::Load { keys } => write!(f, "load {keys}"),
+            Self::Load { keys, width } => write!(f, "load {keys} {width}"),
             Self::Run(Run { access, threads, ops, repeats, seed }) => {
                 write!(f, "run {access} {threads} {ops} {repeats} {seed}")
             }
@@ -56,7 +87,7 @@ impl FromStr for Command {
         let words: Vec<&str> = line.split_whitespace().collect();
         Ok(match *words.as_slice() {
             ["probe"] => Self::Probe,
-            ["load", keys] => Self::Load { keys: keys.parse()? },
+            ["load", keys, width] => Self::Load { keys: keys.parse()?, width: width.parse()? },
             ["run", access, threads, ops, repeats, seed] => Self::Run(Run {
                 access: access.parse()?,
                 threads: threads.parse()?,
@@ -65,7 +96,7 @@ impl FromStr for Command {
                 seed: seed.parse()?,
             }),
             _ => bail!(
-                "cannot read the command {line:?}; write probe, load KEYS or run ACCESS THREADS OPS REPEATS SEED"
+                "cannot read the command {line:?}; write probe, load KEYS WIDTH or run ACCESS THREADS OPS REPEATS SEED"
             ),
         })
     }

@@ -36,6 +36,11 @@ pub(crate) fn timing(figures: &Figures, ratios: &Figures) -> String {
     format!("{median:.digits$} ({low:.digits$}-{high:.digits$}) {:.2}x", ratios.median)
 }
 
+/// What was found, or a dash.
+pub(crate) fn shown(found: Option<f64>, show: impl Fn(f64) -> String) -> String {
+    found.map_or("-".to_owned(), show)
+}
+
 /// 10M, 100k, 1.
 pub(crate) fn short(keys: impl Into<u64>) -> String {
     match keys.into() {

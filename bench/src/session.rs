@@ -9,9 +9,9 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use crate::allocations;
 use crate::engines::{Dashmap, Engine, Governor, KeyOnly, Limitador, Name, Setup, Throttlecrab, Tidegate};
-use crate::keys::{Key, Kind, sequence};
+use crate::keys::{Key, Kind};
 use crate::memory::resident_bytes;
-use crate::protocol::{Command, Run, Spec};
+use crate::protocol::{Asked, Command, Run, Spec};
 
 /// Serves one engine. The only place where an engine is chosen at run time; from here on all is compiled per engine.
 pub(crate) fn serve(spec: Spec) -> Result<()> {
@@ -56,9 +56,9 @@ fn answer<E: Engine<K>, K: Key>(
 ) -> Result<String> {
     match command {
         Command::Probe => Ok(probe::<E, K>()?.to_string()),
-        Command::Load { keys } => {
+        Command::Load { keys, width } => {
             let before = resident_bytes()?;
-            let loaded = session.insert(Session::load::<K>(keys)?);
+            let loaded = session.insert(Session::load::<K>(Setup::new(width, keys))?);
             loaded.holds(keys as usize * spec.limits as usize)?;
             Ok(resident_bytes()?.saturating_sub(before).to_string())
         }
@@ -87,17 +87,17 @@ struct Span {
 }
 
 impl<E> Session<E> {
-    fn load<K: Key>(keys: u32) -> Result<Self>
+    fn load<K: Key>(setup: Setup) -> Result<Self>
     where
         E: Engine<K>,
     {
-        let engine = E::new(Setup::unreachable(keys))?;
+        let engine = E::new(setup)?;
         let mut key = K::fresh();
-        for index in 0..keys {
+        for index in 0..setup.keys {
             key.set(index);
             ensure!(engine.decide(&key), "key {index} was refused while loading");
         }
-        Ok(Self { engine, keys })
+        Ok(Self { engine, keys: setup.keys })
     }
 
     /// A table that has dropped keys would be timed as a smaller one.
@@ -138,14 +138,12 @@ impl<E> Session<E> {
     where
         E: Engine<K>,
     {
-        let seed = run.seed * 64 + u64::from(thread) * 2;
-        let warm_up = sequence(run.access, self.keys, run.ops / 2, seed)?;
-        let asked = sequence(run.access, self.keys, run.ops, seed + 1)?;
+        let Asked { warm_up, timed } = run.asked(self.keys, thread)?;
         timed_loop::<E, K>(&self.engine, &warm_up);
         start.wait();
         let before = allocations::count();
         let began = Instant::now();
-        let refused = (0..run.repeats).map(|_| timed_loop::<E, K>(&self.engine, &asked)).sum();
+        let refused = (0..run.repeats).map(|_| timed_loop::<E, K>(&self.engine, &timed)).sum();
         Ok(Span { began, ended: Instant::now(), refused, allocations: allocations::count() - before })
     }
 }

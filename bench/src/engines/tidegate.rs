@@ -1,4 +1,5 @@
-//! Ours: the library on the system's clock; several limits are one atomic `check_all`.
+//! Ours: the library on the system's clock. One limit is asked for its bare verdict, as the peers are; several are one atomic
+//! `check_all`.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use super::{Engine, Setup, per_limit};
 use crate::keys::Key;
 
 /// Far above what any case needs: nothing may be dropped to keep a cap.
-const CAP_BYTES: usize = 64 << 30;
+pub(crate) const CAP_BYTES: usize = 16 << 30;
 
 pub(crate) struct Tidegate<const LIMITS: usize> {
     limiter: Limiter,
@@ -27,12 +28,12 @@ impl<K: Key, const LIMITS: usize> Engine<K> for Tidegate<LIMITS> {
     #[inline]
     fn decide(&self, key: &K) -> bool {
         let key = key.bytes();
-        let decision = if LIMITS == 1 {
-            self.limiter.check(&self.rules[0], &key)
+        if LIMITS == 1 {
+            self.limiter.verdict(&self.rules[0], &key).is_ok_and(|verdict| verdict.allowed())
         } else {
-            self.limiter.check_all(&self.rules.each_ref().map(|rule| rule.on(&key)))
-        };
-        decision.is_ok_and(|decision| decision.allowed())
+            let asks = self.rules.each_ref().map(|rule| rule.on(&key));
+            self.limiter.check_all(&asks).is_ok_and(|decision| decision.allowed())
+        }
     }
 
     fn held(&self) -> Option<usize> {
