@@ -1,7 +1,7 @@
 //! One step of a common limit on a narrow state as it lies there: the same as unpacking it, [`Limit::step`], and packing what
 //! is left, with nothing in between.
 
-use super::{PACKED_BITS, PackedForm, Packing, SMALL_BITS, fit, instant, low, timed};
+use super::{Mark, PACKED_BITS, Packed, PackedForm, Packing, SMALL_BITS, fit, instant, low, timed};
 use crate::limit::{Kind, Limit};
 use crate::time::Timestamp;
 use crate::verdict::{Outcome, Verdict};
@@ -50,6 +50,36 @@ impl Packing {
             left,
             Verdict { outcome: Outcome::Allowed, limit: capacity, remaining, debt: 0, reset_after_us },
         ))
+    }
+}
+
+impl Packing {
+    /// The same for a wide state of a meter.
+    #[inline]
+    pub fn admit_wide_swiftly(
+        self,
+        (limit, left_by): (&Limit, &Limit),
+        packed: Packed,
+        now: Timestamp,
+        cost: u64,
+    ) -> Option<(Packed, Verdict)> {
+        let (PackedForm::WideMeter, Kind::Meter(meter), Kind::Meter(other)) =
+            (self.form, &limit.kind, &left_by.kind)
+        else {
+            return None;
+        };
+        if meter != other || meter.is_shaping() || cost > meter.capacity() {
+            return None;
+        }
+        let [used, part] = packed.more;
+        let state = (used > 0).then(|| meter.stored(used, Mark { us: packed.word, part }));
+        let (outcome, left, standing) = meter.step(state.as_ref(), now, cost);
+        let left = left?;
+        let more = [left.used(), left.since().part];
+        let packed = Packed { word: fit(left.since().us, PACKED_BITS)?, more };
+        let reset_after_us = standing.reset_at_us.saturating_sub(now.as_micros());
+        let remaining = meter.capacity().checked_sub(standing.used)?;
+        Some((packed, Verdict { outcome, limit: meter.capacity(), remaining, debt: 0, reset_after_us }))
     }
 }
 

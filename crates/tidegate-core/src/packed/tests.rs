@@ -86,6 +86,11 @@ proptest! {
                     }
                     let verdict = limit.step(&mut state, now, cost).unwrap();
                     prop_assert_eq!((&state, verdict), (&other, limit.verdict(&other, now, judged)));
+                    let swiftly_wide = before
+                        .and_then(|before| packing.admit_wide_swiftly((&limit, &limit), before, now, cost));
+                    if let Some((packed, told)) = swiftly_wide {
+                        prop_assert_eq!((Some(packed), told), (packing.pack(&limit, &state, now), verdict));
+                    }
                     if let Some((word, told)) = swiftly {
                         let packed = packing.pack(&limit, &state, now).unwrap();
                         prop_assert_eq!((word, told), (packed.word, verdict));

@@ -2,13 +2,20 @@
 //! the slots is stepped as it lies there. Whatever is otherwise goes the other way, with nothing changed.
 
 use smallvec::SmallVec;
-use tidegate_core::{KeyRef, Limit, Plan, Timestamp, Verdict};
+use tidegate_core::{KeyRef, Limit, Packing, Plan, Timestamp, Verdict};
 
 use super::quick::is_plain;
-use super::segment::{Aim, Stamp};
-use super::slot::{Glance, Slot};
+use super::segment::{Aim, Stamp, Width};
+use super::slot::{Content, Glance, Hash, Slot};
+use super::sync::pause;
 use super::table::Table;
 use crate::contract::{Answer, Verdicts};
+
+/// Who finds others at a counter so often goes the other way.
+#[cfg(not(loom))]
+const MOST_LOOKS: u32 = 63;
+#[cfg(loom)]
+const MOST_LOOKS: u32 = 1;
 
 /// Plans with more charges go the other way.
 const MOST_CHARGES: usize = 4;
@@ -32,13 +39,47 @@ pub(super) fn decide_one(
     if cost == 0 {
         return None;
     }
-    let aim = table.aim(table.hash(key), now)?;
-    let (found, verdict) = find(table, aim, (limit, cost), now)?;
-    if !found.lock() {
-        return None;
+    let hash = table.hash(key);
+    if Packing::is_likely_wide(limit) {
+        return decide_wide(table, hash, (limit, cost), now);
     }
-    found.slot.put(found.seen, found.left);
-    Some(verdict)
+    let mut looks = 0;
+    loop {
+        let (found, verdict) = find(table, table.aim(hash, now)?, (limit, cost), now)?;
+        if found.lock() {
+            found.slot.put(found.seen, found.left);
+            return Some(verdict);
+        }
+        if looks == MOST_LOOKS {
+            return None;
+        }
+        pause(&mut looks);
+    }
+}
+
+/// The same about a charge on a wide counter.
+#[inline(never)]
+fn decide_wide(table: &Table, hash: Hash, (limit, cost): (&Limit, u64), now: Timestamp) -> Option<Verdict> {
+    let mut looks = 0;
+    loop {
+        let mut seat = table.seat(hash, Width::Wide, now);
+        if !seat.find() {
+            return None;
+        }
+        if let Some(seen) = seat.look() {
+            let entry = table.registry.get(seen.number)?;
+            let (packed, verdict) =
+                entry.packing.admit_wide_swiftly((limit, &entry.limit), seen.packed, now, cost)?;
+            if seat.lock_as(seen) {
+                seat.unlock_with(Content { packed, ..seen });
+                return Some(verdict);
+            }
+        }
+        if looks == MOST_LOOKS {
+            return None;
+        }
+        pause(&mut looks);
+    }
 }
 
 /// Decides a plan.
