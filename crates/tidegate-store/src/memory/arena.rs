@@ -38,9 +38,6 @@ mod imp {
 
     use super::Line;
 
-    /// Above this size memory comes in huge pages, if the system has them to give.
-    const HUGE_FROM_BYTES: usize = 8 << 20;
-
     pub(in super::super) struct Arena {
         lines: NonNull<Line>,
         len: usize,
@@ -57,9 +54,7 @@ mod imp {
             let mut len = len;
             loop {
                 if let Some(lines) = Self::map(len) {
-                    let arena = Self { lines, len };
-                    arena.prefer_huge_pages();
-                    return arena;
+                    return Self { lines, len };
                 }
                 assert!(len > 64, "the system has no memory to give");
                 len /= 2;
@@ -82,13 +77,14 @@ mod imp {
             if address == libc::MAP_FAILED { None } else { NonNull::new(address.cast()) }
         }
 
-        fn prefer_huge_pages(&self) {
+        /// Lets the system put lines that are all written onto huge pages, when it has time. Not before: whoever writes the
+        /// first line of a huge page waits until all of it was cleared.
+        pub(in super::super) fn prefer_huge_pages(&self, lines: std::ops::Range<usize>) {
             #[cfg(target_os = "linux")]
-            if let Some(bytes) = (self.len * size_of::<Line>()).checked_sub(HUGE_FROM_BYTES) {
+            if let Some(lines) = self.get(lines) {
                 // SAFETY: the range lies within the mapping; the advice changes no content.
                 unsafe {
-                    let start = self.lines.as_ptr().byte_add(HUGE_FROM_BYTES);
-                    libc::madvise(start.cast(), bytes, libc::MADV_HUGEPAGE);
+                    libc::madvise(lines.as_ptr().cast_mut().cast(), size_of_val(lines), libc::MADV_HUGEPAGE);
                 }
             }
         }
@@ -136,6 +132,8 @@ mod imp {
         pub(in super::super) fn new(len: usize) -> Self {
             Self((0..len).map(|_| Line::default()).collect())
         }
+
+        pub(in super::super) fn prefer_huge_pages(&self, _lines: std::ops::Range<usize>) {}
 
         pub(in super::super) fn give_back(&self, _lines: std::ops::Range<usize>) {}
     }

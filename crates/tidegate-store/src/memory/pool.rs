@@ -15,7 +15,10 @@ pub(super) const PAGE_BYTES: usize = LINES_PER_PAGE * size_of::<Line>();
 
 /// So many pages are kept for whoever needs some next, and in addition one for so many in use.
 const KEPT: usize = 32;
-const USED_PER_KEPT: usize = 32;
+const USED_PER_KEPT: usize = 128;
+
+/// Pages are advised to be huge so many at once: 32 MiB.
+const PER_ADVICE: usize = 8_192;
 
 /// The numbers of some pages.
 pub(super) type Pages = SmallVec<[u32; 2 * MAX_PAGES]>;
@@ -79,6 +82,10 @@ impl Pool {
             // Written now, so that the system gives the memory before anybody waits for what comes into it. Not a name:
             // whoever comes too late may have locked a slot, and is to give it back.
             self.lines[*page as usize * LINES_PER_PAGE].0[1].store(0, Ordering::Relaxed);
+        }
+        if let Some(last) = dry.last().filter(|last| **last as usize % PER_ADVICE == PER_ADVICE - 1) {
+            let end = (*last as usize + 1) * LINES_PER_PAGE;
+            self.lines.prefer_huge_pages(end - PER_ADVICE * LINES_PER_PAGE..end);
         }
         Some(pages)
     }

@@ -19,12 +19,18 @@ use super::sip::Sip13;
 use super::slot::{Content, Hash, Slot};
 use super::sync::{AtomicBool, AtomicUsize, Ordering, pause};
 
-/// Pages of a segment, on average.
-const PAGES_PER_SEGMENT: usize = 6;
+/// Pages of a segment, on average. Those whose turn to be split comes last have a third more, and all have room to grow
+/// beyond that, wide ones more of it because their lines fill up sooner.
+const fn pages_per_segment(width: Width) -> usize {
+    match width {
+        Width::Narrow => 5,
+        Width::Wide => 4,
+    }
+}
 /// A segment that shrinks or is split is filled to this share of its places.
 const fn new_percent(width: Width) -> usize {
     match width {
-        Width::Narrow => 62,
+        Width::Narrow => 70,
         Width::Wide => 50,
     }
 }
@@ -267,7 +273,7 @@ impl Table {
             let _came =
                 tried.take_while(|came| *came != Resized::NoPages).find(|came| *came == Resized::Done);
         }
-        if directory.pages.load(Ordering::Relaxed) > directory.len() * PAGES_PER_SEGMENT {
+        if directory.pages.load(Ordering::Relaxed) > directory.len() * pages_per_segment(directory.width) {
             self.split(directory, now);
         }
         // One that is as large as can be waits for its turn to be split.
@@ -365,7 +371,7 @@ impl Table {
 impl Directory {
     fn new(pages: usize, width: Width) -> Self {
         Self {
-            entries: Arena::new((pages / PAGES_PER_SEGMENT * 2).max(4)),
+            entries: Arena::new((pages / pages_per_segment(width) * 2).max(4)),
             segments: AtomicUsize::new(1),
             splitting: Mutex::default(),
             pages: AtomicUsize::new(0),
