@@ -37,7 +37,7 @@ pub struct Domain {
     pub prefixes: Prefixes,
     /// Our own rules in the order in which they were written, then those of the tree.
     pub rules: Vec<Rule>,
-    /// Whether [all that are ours are plain](Rule::plain).
+    /// Whether all that are ours are [plain](crate::rule::Plain).
     pub is_plain: bool,
     /// Finds our own.
     pub matcher: Matcher,
