@@ -17,6 +17,10 @@ impl Packing {
         now: Timestamp,
         cost: u64,
     ) -> Option<(u64, Verdict)> {
+        // Also so that no sum below can be more than a number holds.
+        if cost > limit.capacity() {
+            return None;
+        }
         let (left, used, reset_at_us) = match (self.form, &limit.kind, &left_by.kind) {
             (PackedForm::Meter { part_bits: 0 }, Kind::Meter(meter), Kind::Meter(other))
                 if meter == other && !meter.is_shaping() =>

@@ -55,7 +55,11 @@ enum Step {
 
 fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
     let pause = prop_oneof![Just(0), 1..2_000_000_u64, 1..7_200_000_000_u64];
-    let step = prop_oneof![(1..20_u64).prop_map(Step::Charge), (1..20_u64).prop_map(Step::Refund)];
+    let step = prop_oneof![
+        (1..20_u64).prop_map(Step::Charge),
+        (u64::MAX - 20..).prop_map(Step::Charge),
+        (1..20_u64).prop_map(Step::Refund)
+    ];
     prop::collection::vec((pause, step), 1..20)
 }
 

@@ -89,13 +89,15 @@ mod imp {
             }
         }
 
-        /// Gives the memory of lines back to the system; they read as zero afterwards.
-        pub(in super::super) fn give_back(&self, lines: std::ops::Range<usize>) {
+        /// Gives the memory of lines back to the system. Whether it took it, so that they read as zero now: a system with
+        /// larger pages does not take parts of one.
+        pub(in super::super) fn give_back(&self, lines: std::ops::Range<usize>) -> bool {
             let lines = &self[lines];
             // SAFETY: the range is within the mapping, which is private and anonymous, so that its pages read as zeros
             // afterwards: as if somebody had stored 0 to each of these atomics.
             unsafe {
-                libc::madvise(lines.as_ptr().cast_mut().cast(), size_of_val(lines), libc::MADV_DONTNEED);
+                let at = lines.as_ptr().cast_mut().cast();
+                libc::madvise(at, size_of_val(lines), libc::MADV_DONTNEED) == 0
             }
         }
     }
@@ -135,7 +137,9 @@ mod imp {
 
         pub(in super::super) fn prefer_huge_pages(&self, _lines: std::ops::Range<usize>) {}
 
-        pub(in super::super) fn give_back(&self, _lines: std::ops::Range<usize>) {}
+        pub(in super::super) fn give_back(&self, _lines: std::ops::Range<usize>) -> bool {
+            false
+        }
     }
 
     impl Deref for Arena {

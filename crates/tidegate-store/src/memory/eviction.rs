@@ -68,8 +68,7 @@ pub(super) fn make_room(registry: &Registry, seat: &Seat<'_>, need: Need<'_>) ->
     }
     if least.slot.lock_as(least.content) {
         if seat.segment.is_current() {
-            least.slot.unlock_free();
-            seat.segment.add(-1);
+            seat.segment.remove(least.slot);
             least.entry.evicted.fetch_add(u64::from(empty_at > need.now.as_micros()), Ordering::Relaxed);
         } else {
             least.slot.unlock();

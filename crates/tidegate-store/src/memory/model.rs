@@ -120,6 +120,17 @@ fn nothing_is_lost_while_a_segment_is_replaced() {
 }
 
 #[test]
+fn nobody_pays_for_another_who_took_their_place() {
+    explore(2, || {
+        let table = table(b"a", 2);
+        let other = spawn(&table, b"a", 2);
+        table.drop_a_rival_of(b'b', NOW);
+        assert!(passes(&table, b"b", 2) && other.join().unwrap());
+        assert_eq!(used(&table, b'b', 2), 1);
+    });
+}
+
+#[test]
 fn nothing_is_lost_while_a_segment_is_split() {
     explore(2, || {
         let table = table(b"ab", 3);

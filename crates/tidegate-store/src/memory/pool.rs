@@ -61,7 +61,7 @@ impl Pool {
             let mut shelves = self.shelves();
             let (shelf, other) = shelves.of(width);
             let missing = count.saturating_sub(shelf.kept.len());
-            let room = self.most - (shelf.held() + other.held());
+            let room = self.most.saturating_sub(shelf.held() + other.held());
             // What the other keeps makes room, if that is enough.
             let surplus = other.shed(missing.saturating_sub(room));
             if missing > room + surplus.len() || shelf.dry.len() + shelf.fresh.len() < missing {
@@ -119,16 +119,20 @@ impl Pool {
         (shelves.narrow.held() + shelves.wide.held()) * PAGE_BYTES
     }
 
-    /// Gives the memory of pages back to the system.
+    /// Gives the memory of pages back to the system, or keeps them, lock bits and all, if it does not take it.
     fn dry(&self, pages: &[u32], width: Width) {
         if pages.is_empty() {
             return;
         }
-        for page in pages {
+        let gives = |page: &u32| {
             let first = *page as usize * LINES_PER_PAGE;
-            self.lines.give_back(first..first + LINES_PER_PAGE);
-        }
-        self.shelves().of(width).0.dry.extend(pages);
+            self.lines.give_back(first..first + LINES_PER_PAGE)
+        };
+        let (dry, kept): (Vec<u32>, Vec<u32>) = pages.iter().copied().partition(gives);
+        let mut shelves = self.shelves();
+        let (shelf, _) = shelves.of(width);
+        shelf.dry.extend(dry);
+        shelf.kept.extend(kept);
     }
 
     fn shelves(&self) -> MutexGuard<'_, Shelves> {

@@ -13,7 +13,7 @@ use tidegate_core::{Packing, Timestamp};
 use super::arena::Line;
 use super::pool::Pages;
 use super::registry::Registry;
-use super::slot::{Content, Hash, Slot};
+use super::slot::{Content, Glance, Hash, Slot};
 use super::sync::{AtomicU64, Ordering, pause};
 
 /// A page: its first lines are where counters stand, the last ones for those that found theirs full.
@@ -82,9 +82,13 @@ impl<'a> Aim<'a> {
         self.line.prefetch();
     }
 
+    /// The counter's slot, and what lay in it while it was the counter's.
     #[inline]
-    pub(super) fn find(self) -> Option<Slot<'a>> {
-        Width::Narrow.find_in(self.line, self.hash).or_else(|| self.segment.find_further(self.hash))
+    pub(super) fn find(self) -> Option<(Slot<'a>, Glance)> {
+        let found = Width::Narrow.find_in(self.line, self.hash);
+        let slot = found.or_else(|| self.segment.find_further(self.hash))?;
+        let seen = slot.glance();
+        seen.is_of(self.hash).then_some((slot, seen))
     }
 
     #[inline]
@@ -292,10 +296,10 @@ impl<'a> Segment<'a> {
         }
         let gate_is_free = gate.held().is_none();
         let claimed = if self.put_beside_gate(content, gate_is_free) {
-            self.add(1);
+            self.add_one();
             Claimed::New
         } else if gate_is_free {
-            self.add(1);
+            self.add_one();
             gate.unlock_with(content);
             return Claimed::New;
         } else if gate.held().is_some_and(&judge) {
@@ -317,9 +321,16 @@ impl<'a> Segment<'a> {
         lines.into_iter().flatten().flat_map(move |line| self.width.slots(line))
     }
 
-    /// One more or less.
-    pub(super) fn add(self, counters: i64) {
-        self.entry.0[TALLY].fetch_add(counters.cast_unsigned(), Ordering::Relaxed);
+    /// Gives the place of a counter back whose lock bit is held. It is counted first: whoever waits for the lock bits of all
+    /// slots, to count anew, must not be told afterwards.
+    pub(super) fn remove(self, slot: Slot<'_>) {
+        self.entry.0[TALLY].fetch_sub(1, Ordering::Relaxed);
+        slot.unlock_free();
+    }
+
+    /// Counts one more, while its lock bit or that of its gate is held.
+    fn add_one(self) {
+        self.entry.0[TALLY].fetch_add(1, Ordering::Relaxed);
     }
 
     /// Whether it is time to sweep it: once in an hour, and when the clock was set back.
@@ -344,8 +355,7 @@ impl<'a> Segment<'a> {
             }
             match slot.held() {
                 Some(content) if self.is_current() && registry.is_empty(content, now, 0) => {
-                    slot.unlock_free();
-                    self.add(-1);
+                    self.remove(slot);
                 }
                 _ => slot.unlock(),
             }
@@ -416,9 +426,14 @@ impl<'a> Segment<'a> {
 
     fn set_swept(self, now: Timestamp) {
         let tally: &AtomicU64 = &self.entry.0[TALLY];
-        let before = tally.load(Ordering::Relaxed);
-        // By adding, so that no count is lost.
-        tally.fetch_add((now.as_micros() >> 20).wrapping_sub(before >> 32) << 32, Ordering::Relaxed);
+        let mut before = tally.load(Ordering::Relaxed);
+        loop {
+            let after = now.as_micros() >> 20 << 32 | before & 0xffff_ffff;
+            match tally.compare_exchange(before, after, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => break,
+                Err(other) => before = other,
+            }
+        }
     }
 
     /// Gives a new counter a free place, unless it is to have the first of its first line: in the first line if that is

@@ -72,6 +72,12 @@ pub(super) struct Glance {
 }
 
 impl Glance {
+    /// Whether it is that counter's: the slot may have become another's since it was found.
+    #[inline]
+    pub(super) const fn is_of(self, hash: Hash) -> bool {
+        self.name & HASH_MASK == hash.0
+    }
+
     /// The number of the limit that left the state.
     #[inline]
     pub(super) const fn number(self) -> u16 {

@@ -165,8 +165,7 @@ fn find<'a>(
     (limit, cost): (&Limit, u64),
     now: Timestamp,
 ) -> Option<(Found<'a>, Verdict)> {
-    let slot = aim.find()?;
-    let seen = slot.glance();
+    let (slot, seen) = aim.find()?;
     let entry = table.registry.get(seen.number())?;
     let (left, verdict) = entry.packing.admit_swiftly((limit, &entry.limit), seen.packed(), now, cost)?;
     Some((Found { stamp: aim.stamp(), slot, seen, left }, verdict))

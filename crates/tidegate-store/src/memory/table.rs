@@ -522,8 +522,7 @@ impl<'a> Seat<'a> {
     /// Gives the place of a counter back whose lock bit is held.
     pub(super) fn unlock_free(&self) {
         if let Some(slot) = self.slot {
-            slot.unlock_free();
-            self.segment.add(-1);
+            self.segment.remove(slot);
         }
     }
 }
