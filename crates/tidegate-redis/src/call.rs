@@ -1,0 +1,73 @@
+//! One call of a script: what the store asks of the client, and what can come of it.
+
+use std::future::Future;
+
+use smallvec::SmallVec;
+
+/// Brings calls to the servers that have their keys.
+pub trait Caller: Send + Sync {
+    /// Runs the script once, or says why it could not. Never waits longer than its deadline, and never runs a call a second
+    /// time that may have run before.
+    fn call(&self, call: Call) -> impl Future<Output = Result<redis::Value, CallError>> + Send;
+
+    /// Whether keys with these two tags can be named in one call.
+    fn are_neighbours(&self, one: &[u8], other: &[u8]) -> bool;
+}
+
+/// One call of a script. All keys carry the same hash tag, or tags that are [neighbours](Caller::are_neighbours).
+#[derive(Clone)]
+pub struct Call {
+    /// What to run.
+    pub script: &'static Script,
+    /// The declared keys. The first decides which server is asked.
+    pub keys: SmallVec<[Vec<u8>; 2]>,
+    /// What the script is told: one argument per check, so that calls can be joined.
+    pub arguments: SmallVec<[Vec<u8>; 1]>,
+}
+
+/// A script as it stands in the source, and its name in the server's cache.
+pub struct Script {
+    /// The text.
+    pub text: &'static str,
+    /// The SHA-1 of the text, in hexadecimal digits.
+    pub sha: &'static str,
+    /// Whether calls of it can be joined: arguments one after another, each with the number of its keys, and an array of as many
+    /// replies.
+    pub joins: bool,
+}
+
+/// Why a call has no reply.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("redis shard {shard}: {fault}")]
+pub struct CallError {
+    /// The server that was asked, as metrics name it.
+    pub shard: String,
+    /// What went wrong.
+    pub fault: Fault,
+    /// Whether the script may have run all the same.
+    pub may_have_run: bool,
+}
+
+/// What went wrong with a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// No answer in time.
+    #[error("no answer in time")]
+    TimedOut,
+    /// No connection, or it broke.
+    #[error("no connection")]
+    Disconnected,
+    /// It is not tried, because it failed too often just now.
+    #[error("it failed too often and rests")]
+    Resting,
+    /// More calls are under way than may be.
+    #[error("too many calls are under way")]
+    Crowded,
+    /// The server refuses for now: loading, busy, out of memory, read-only, a slot on its way, a cluster without all its parts.
+    #[error("the server answers {0}")]
+    Refused(&'static str),
+    /// The answer is not what the script gives.
+    #[error("an answer that cannot be understood")]
+    Garbled,
+}

@@ -1,0 +1,8 @@
+//! Counters in Redis or Valkey: one atomic script per check, on one server, behind Sentinel, or on a Cluster.
+//!
+//! Two halves that meet in [`Caller`]: the store, which makes [calls](Call) of plans and answers of replies, and the client, which
+//! brings a call to the server that has its keys, and says what went wrong if it cannot.
+
+mod call;
+
+pub use call::{Call, CallError, Caller, Fault, Script};
