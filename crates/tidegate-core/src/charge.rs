@@ -15,6 +15,7 @@ use keys::Keys;
 
 pub use pay::Pay;
 pub use prepared::{PreparedCharge, Values};
+pub use short::{ShortKey, ShortRoom};
 
 /// The most charges in one plan.
 pub const MAX_CHARGES: usize = 64;

@@ -37,7 +37,9 @@ mod properties;
 pub use algorithm::Refund;
 pub use algorithm::concurrency::Ticket;
 pub use algorithm::fixed_window::{Bounds, Window};
-pub use charge::{Charge, Idempotency, MAX_CHARGES, Pay, Plan, PlanError, PreparedCharge, Values};
+pub use charge::{
+    Charge, Idempotency, MAX_CHARGES, Pay, Plan, PlanError, PreparedCharge, ShortKey, ShortRoom, Values,
+};
 pub use key::{EncodedParts, Key, KeyBuf, KeyRef, MAX_KEY_BYTES, MAX_PART_BYTES, PreparedKey};
 pub use limit::{Algorithm, Limit, LimitError, MAX_AMOUNT, MAX_WINDOW, Outside};
 pub use packed::{PACKED_BITS, Packed, Packing};

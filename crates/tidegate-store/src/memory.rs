@@ -12,6 +12,7 @@ mod sip;
 mod slot;
 mod registry;
 mod segment;
+mod warmer;
 mod pool;
 mod eviction;
 mod table;
