@@ -8,7 +8,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use smallvec::SmallVec;
 
 use super::arena::{Arena, HUGE_BYTES, Line};
-use super::segment::{LINES_PER_PAGE, MAX_PAGES, Width};
+use super::page::{LINES_PER_PAGE, Width};
+use super::segment::MAX_PAGES;
 use super::sync::Ordering;
 use super::warmer::Warmer;
 

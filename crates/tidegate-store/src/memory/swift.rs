@@ -4,8 +4,9 @@
 use smallvec::SmallVec;
 use tidegate_core::{KeyRef, Limit, Packing, Plan, Timestamp, Verdict};
 
+use super::page::Width;
 use super::quick::is_plain;
-use super::segment::{Aim, Stamp, Width};
+use super::segment::{Aim, Stamp};
 use super::slot::{Content, Glance, Hash, Slot};
 use super::sync::pause;
 use super::table::Table;
