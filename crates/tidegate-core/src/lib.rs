@@ -25,6 +25,7 @@ pub mod rate;
 pub mod key;
 pub mod network;
 pub mod limit;
+pub mod class;
 pub mod charge;
 pub mod verdict;
 pub mod algorithm;
@@ -40,6 +41,7 @@ pub use algorithm::fixed_window::{Bounds, Window};
 pub use charge::{
     Charge, Idempotency, MAX_CHARGES, Pay, Plan, PlanError, PreparedCharge, ShortKey, ShortRoom, Values,
 };
+pub use class::Class;
 pub use key::{EncodedParts, Key, KeyBuf, KeyRef, MAX_KEY_BYTES, MAX_PART_BYTES, PreparedKey};
 pub use limit::{Algorithm, Limit, LimitError, MAX_AMOUNT, MAX_WINDOW, Outside};
 pub use packed::{PACKED_BITS, Packed, Packing};
