@@ -5,7 +5,7 @@ use std::time::Duration;
 use redis::aio::MultiplexedConnection;
 use redis::io::tcp::TcpSettings;
 use redis::{
-    AsyncConnectionConfig, ConnectionAddr, IntoConnectionInfo, Pipeline, RedisConnectionInfo, RedisError,
+    AsyncConnectionConfig, Cmd, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo, RedisError,
     TlsCertificates, Value,
 };
 
@@ -56,46 +56,57 @@ impl Recipe {
             tracing::warn!(%place, %error, "the password file cannot be read");
             Fault::Refused("NOAUTH")
         })?;
-        let client = self.client(place, password.as_ref()).map_err(|error| fault(&error))?;
+        let client = self.client(place).map_err(|error| fault(&error))?;
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(None)
             .set_response_timeout(None)
             .set_pipeline_buffer_size(self.room);
         let connecting = client.get_multiplexed_async_connection_with_config(&config).await;
         let mut connection = connecting.map_err(|error| fault(&error))?;
-        self.prepare(&mut connection).await?;
+        self.introduce(&mut connection, password.as_ref()).await?;
+        self.load_scripts(&mut connection).await?;
         Ok(Connected { connection, password })
     }
 
-    fn client(&self, place: &Place, password: Option<&Secret>) -> redis::RedisResult<redis::Client> {
+    fn client(&self, place: &Place) -> redis::RedisResult<redis::Client> {
         let (host, port) = (place.host.clone(), place.port);
         let address = match self.tls {
             None => ConnectionAddr::Tcp(host, port),
             Some(_) => ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None },
         };
-        let settings = RedisConnectionInfo::default().set_db(self.database.into());
+        // Whatever the server has to say is for us to hear, one thing after another.
+        let silent = RedisConnectionInfo::default().set_skip_set_lib_name();
         let info = address
             .into_connection_info()?
             .set_tcp_settings(TcpSettings::default().set_nodelay(true))
-            .set_redis_settings(self.credentials.introduce(password, settings));
+            .set_redis_settings(silent);
         match &self.tls {
             Some(certificates) => redis::Client::build_with_tls(info, certificates.clone()),
             None => redis::Client::open(info),
         }
     }
 
-    /// Loads the scripts and asks what the server is.
-    async fn prepare(&self, connection: &mut MultiplexedConnection) -> Result<(), Fault> {
-        let mut pipeline = Pipeline::new();
-        for script in self.scripts {
-            pipeline.cmd("SCRIPT").arg("LOAD").arg(script.text);
+    /// Says who we are and where our keys are, and asks what the server is.
+    async fn introduce(
+        &self,
+        connection: &mut MultiplexedConnection,
+        password: Option<&Secret>,
+    ) -> Result<(), Fault> {
+        if let Some(command) = self.credentials.command(password) {
+            accept(ask(connection, &command).await?)?;
         }
-        pipeline.cmd(if self.role == Role::Master { "ROLE" } else { "PING" });
-        let sent = connection.send_packed_commands(&pipeline, 0, self.scripts.len() + 1).await;
-        let mut answers = sent.map_err(|error| fault(&error))?;
-        let last = answers.pop().unwrap_or(Value::Nil);
-        answers.into_iter().try_for_each(accept)?;
-        self.judge(last)
+        if self.database > 0 {
+            accept(ask(connection, redis::cmd("SELECT").arg(self.database)).await?)?;
+        }
+        let what = if self.role == Role::Master { "ROLE" } else { "PING" };
+        self.judge(ask(connection, &redis::cmd(what)).await?)
+    }
+
+    async fn load_scripts(&self, connection: &mut MultiplexedConnection) -> Result<(), Fault> {
+        for script in self.scripts {
+            accept(ask(connection, redis::cmd("SCRIPT").arg("LOAD").arg(script.text)).await?)?;
+        }
+        Ok(())
     }
 
     fn judge(&self, answer: Value) -> Result<(), Fault> {
@@ -106,6 +117,10 @@ impl Recipe {
         }
         Ok(())
     }
+}
+
+async fn ask(connection: &mut MultiplexedConnection, command: &Cmd) -> Result<Value, Fault> {
+    connection.send_packed_command(command).await.map_err(|error| fault(&error))
 }
 
 /// Whether a server can be used that answers so while it is prepared. Who may not load scripts may still run them.

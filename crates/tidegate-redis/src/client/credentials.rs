@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use redis::{Cmd, RedisConnectionInfo};
+use redis::Cmd;
 
 use super::secret::Secret;
 
@@ -23,28 +23,13 @@ impl Credentials {
         Ok(Some(Secret::new(text.trim_end_matches(['\r', '\n']))))
     }
 
-    /// Puts them into what a connection begins with.
-    pub(crate) fn introduce(
-        &self,
-        password: Option<&Secret>,
-        mut info: RedisConnectionInfo,
-    ) -> RedisConnectionInfo {
-        if let Some(user) = &self.user {
-            info = info.set_username(user);
-        }
-        match password {
-            Some(password) => info.set_password(password.reveal()),
-            None => info,
-        }
-    }
-
-    /// The command that proves who we are on a connection that exists.
-    pub(crate) fn command(&self, password: &Secret) -> Cmd {
+    /// The command that proves who we are, if there is anything to say.
+    pub(crate) fn command(&self, password: Option<&Secret>) -> Option<Cmd> {
         let mut command = redis::cmd("AUTH");
         if let Some(user) = &self.user {
             command.arg(user);
         }
-        command.arg(password.reveal());
-        command
+        command.arg(password.map(Secret::reveal).unwrap_or_default());
+        (self.user.is_some() || password.is_some()).then_some(command)
     }
 }

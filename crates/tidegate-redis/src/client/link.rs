@@ -192,12 +192,14 @@ impl Keeper {
 
     /// Proves who we are again when the password has changed. If that fails, the connection stays what it is.
     async fn renew_password(&self, line: &Line, password: &mut Option<Secret>) {
-        let Ok(Some(now)) = self.recipe.credentials.password().await else { return };
-        if password.as_ref() == Some(&now) {
+        let Ok(now) = self.recipe.credentials.password().await else { return };
+        if *password == now {
             return;
         }
-        let accepted = matches!(line.ask(&self.recipe.credentials.command(&now)).await, Ok(Reply::Answer(_)));
-        tracing::info!(shard = %self.place, accepted, "the password has changed");
-        *password = Some(now);
+        if let Some(command) = self.recipe.credentials.command(now.as_ref()) {
+            let accepted = matches!(line.ask(&command).await, Ok(Reply::Answer(_)));
+            tracing::info!(shard = %self.place, accepted, "the password has changed");
+        }
+        *password = now;
     }
 }

@@ -87,6 +87,9 @@ fn refusal(code: &str, details: &str) -> Refusal {
     if details.contains("max number of clients") {
         return MAX_CLIENTS;
     }
+    if details.contains("without any password configured") {
+        return refusal("WRONGPASS", "");
+    }
     // Servers before Redis 7 put the word of a command that failed in a script behind a text of their own.
     let inner = WORDS.iter().find(|(word, ..)| code == "ERR" && details.contains(&format!("-{word} ")));
     let (kind, may_have_run, ails) =
@@ -98,11 +101,6 @@ fn refusal(code: &str, details: &str) -> Refusal {
 pub(crate) fn trouble_of(error: &RedisError) -> Trouble {
     match error.kind() {
         ErrorKind::Parse | ErrorKind::UnexpectedReturnType => Trouble::after_sending(Fault::Garbled),
-        ErrorKind::AuthenticationFailed => Trouble::before_sending(Fault::Refused("WRONGPASS")),
-        ErrorKind::Server(_) | ErrorKind::Extension => {
-            let refusal = refusal(error.code().unwrap_or("ERR"), &error.to_string());
-            Trouble { fault: Fault::Refused(refusal.kind), may_have_run: refusal.may_have_run }
-        }
         _ => Trouble::after_sending(Fault::Disconnected),
     }
 }
