@@ -32,6 +32,7 @@ pub mod algorithm;
 pub mod state;
 pub mod packed;
 pub mod portable;
+pub mod breaker;
 #[cfg(test)]
 mod properties;
 

@@ -4,5 +4,7 @@
 //! brings a call to the server that has its keys, and says what went wrong if it cannot.
 
 mod call;
+pub mod client;
 
-pub use call::{Call, CallError, Caller, Fault, Script};
+pub use call::{Call, CallError, Caller, Fault, Priority, Script};
+pub use client::Client;
