@@ -4,5 +4,18 @@
 //! brings a call to the server that has its keys, and says what went wrong if it cannot.
 
 mod call;
+mod settings;
+mod store;
+mod names;
+mod draft;
+mod reply;
+mod value;
+mod open;
+mod scripts;
+mod sha;
+mod bytes;
 
 pub use call::{Call, CallError, Caller, Fault, Script};
+pub use names::DEFAULT_PREFIX;
+pub use settings::{Clock, Settings};
+pub use store::Redis;

@@ -132,6 +132,11 @@ impl Answer {
         Self { verdicts, ticket, replayed: false, paid, allowed: true, delay_us: 0 }
     }
 
+    /// An admission that was remembered, given again to a plan with other charges: its verdicts are not about them.
+    pub fn remembered(ticket: Ticket, delay_us: u64) -> Self {
+        Self { verdicts: Verdicts::new(), ticket, replayed: true, paid: 0, allowed: true, delay_us }
+    }
+
     /// The same answer given again.
     #[must_use]
     pub fn replay(mut self) -> Self {
@@ -233,4 +238,14 @@ pub enum StoreError {
     /// No room for another reservation.
     #[error("the store holds as many reservations as it may; settle some, or raise its byte cap")]
     Full,
+    /// The server that has the counters did not answer.
+    #[error("store shard {shard} did not answer: {kind}")]
+    Unavailable {
+        /// Which one, as metrics name it.
+        shard: String,
+        /// What went wrong, as metrics name it.
+        kind: &'static str,
+        /// Whether the plan may have been charged all the same: then it counts as spent and is not tried again.
+        maybe_charged: bool,
+    },
 }
