@@ -6,5 +6,7 @@
 mod server;
 #[path = "redis/conformance.rs"]
 mod conformance;
+#[path = "redis/history.rs"]
+mod history;
 #[path = "redis/differential.rs"]
 mod differential;

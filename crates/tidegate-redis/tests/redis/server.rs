@@ -47,11 +47,32 @@ impl Server {
         Self::start("redis-server")
     }
 
+    pub(crate) fn valkey() -> Self {
+        Self::start(&valkey_server())
+    }
+
     /// A store with keys of its own.
     pub(crate) fn store(&self) -> Redis<Self> {
-        let prefix = format!("{}:", NUMBER.fetch_add(1, Ordering::Relaxed));
-        Redis::new(self.clone(), &Settings { prefix, clock: Clock::Given, ..Settings::default() })
+        self.two_nodes().0
     }
+
+    /// Two nodes with the same keys.
+    pub(crate) fn two_nodes(&self) -> (Redis<Self>, Redis<Self>) {
+        let prefix = format!("{}:", NUMBER.fetch_add(1, Ordering::Relaxed));
+        let settings = Settings { prefix, clock: Clock::Given, ..Settings::default() };
+        (Redis::new(self.clone(), &settings), Redis::new(self.clone(), &settings))
+    }
+}
+
+/// Waits for what is asked.
+pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
+    RUNTIME.block_on(future)
+}
+
+/// Where `tools/needs` puts it, or wherever `VALKEY_SERVER` says.
+fn valkey_server() -> String {
+    let tools = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/bin/valkey-server");
+    std::env::var("VALKEY_SERVER").unwrap_or_else(|_| tools.to_owned())
 }
 
 async fn connect(process: &mut Child, address: &str) -> MultiplexedConnection {
