@@ -18,6 +18,9 @@ struct Pair {
     other: Redis<Server>,
     reference: Reference,
     reserved: Vec<Plan>,
+    /// Loans and their ends. The reference store gives all back at once; here each comes back when its counter is next asked,
+    /// at the rate of its own limit until then.
+    lent: Vec<(Timestamp, Plan)>,
     now: Timestamp,
 }
 
@@ -26,10 +29,18 @@ impl Pair {
         self.now = self.now.plus_us(event.pause_us);
         // Gives back what has ended, as every store does before it is asked.
         self.reference.read_now(&Plan::new(), self.now).unwrap();
+        self.look_at_loans();
         let plan = plan(event, number);
         match &event.what {
             What::Settle { which, times } => self.settle(*which, *times),
             _ => self.go_with(event, &plan),
+        }
+    }
+
+    fn look_at_loans(&mut self) {
+        let (redis, now) = (&self.redis, self.now);
+        for (_, plan) in self.lent.extract_if(.., |(end, _)| *end <= now) {
+            wait(redis.release(&without_ticket(&plan), now)).unwrap();
         }
     }
 
@@ -59,6 +70,7 @@ impl Pair {
                 let ours = wait(redis.reserve(plan, hold, now));
                 prop_assert_eq!(&ours, &reference.reserve_now(plan, hold, now));
                 if ours.is_ok_and(|answer| answer.allowed() && !answer.replayed) {
+                    self.lent.push((now.plus_us(term_us), plan.clone()));
                     self.reserved.push(plan.clone());
                 }
             }
@@ -100,9 +112,17 @@ impl Pair {
     }
 }
 
+/// The same charges for nobody: to look at what has ended without changing anything.
+fn without_ticket(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    plan.set_ticket(Ticket(u128::MAX));
+    plan
+}
+
 fn compare(server: &Server, history: &[Event]) -> Result<(), TestCaseError> {
     let (redis, other) = server.two_nodes();
-    let mut pair = Pair { redis, other, reference: Reference::new(), reserved: Vec::new(), now: START };
+    let (reserved, lent) = (Vec::new(), Vec::new());
+    let mut pair = Pair { redis, other, reference: Reference::new(), reserved, lent, now: START };
     for (number, event) in (1..).zip(history) {
         pair.go(number, event).map_err(|error| TestCaseError::fail(format!("event {number}: {event:?}: {error}")))?;
     }
