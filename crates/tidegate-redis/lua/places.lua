@@ -84,8 +84,8 @@ local function head_at(value)
   return overflow_until, due, lent_until, at
 end
 
-local function head_of(kind, overflow_until, due, lent_until)
-  local flags, more = kind, ''
+local function head_of(small, overflow_until, due, lent_until)
+  local flags, more = small, ''
   if overflow_until > 0 then
     flags, more = flags + OVERFLOWS, pack('<I7', overflow_until)
   end
@@ -301,19 +301,19 @@ local function write_packed(place, now, writes)
   end
   local behind = place.overflow_until[#place.keys]
   for level = #place.keys, 1, -1 do
-    local ids, until_at, kind, entries = levels[level], 0, nil, {}
+    local ids, until_at, small, entries = levels[level], 0, true, {}
     table.sort(ids)
     for index, id in ipairs(ids) do
       local bytes, its_kind = entry_of(id, place.states[id])
       entries[index], until_at = bytes, max(until_at, expiry(place.states[id]))
-      kind = (kind == nil or kind == its_kind) and its_kind or 0
+      small = small and its_kind % 2 == 1
     end
     behind = behind > now and behind or 0
     local due, lent_until = 0, 0
     if level == 1 then
       due, lent_until = place.due, place.lent_until
     end
-    local value = head_of(kind or 0, behind, due, lent_until) .. table.concat(entries)
+    local value = head_of(small and 1 or 0, behind, due, lent_until) .. table.concat(entries)
     behind = max(behind, until_at)
     writes[#writes + 1] = { place.keys[level], value, max(behind, lent_until), place.there[level] }
   end

@@ -67,7 +67,7 @@ pub(crate) struct Preface {
     /// The instant; the server's own if it is 0.
     pub(crate) now_us: u64,
     /// How much longer than they count values are kept.
-    pub(crate) slack_ms: u64,
+    pub(crate) slack_ms: u32,
 }
 
 const COUNTER_BYTES: usize = 46;
@@ -138,7 +138,7 @@ impl Draft {
         let mut told = Vec::with_capacity(128 + self.counters.len() + self.charges.len() + rest.len());
         told.push(preface.way as u8);
         told.extend(double(preface.now_us).to_le_bytes());
-        told.extend(double(preface.slack_ms).to_le_bytes());
+        told.extend(f64::from(preface.slack_ms).to_le_bytes());
         told.extend(self.ticket.0.to_be_bytes());
         told.push(short(self.places.len()));
         for place in &self.places {

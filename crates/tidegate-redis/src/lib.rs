@@ -7,6 +7,7 @@ mod call;
 mod settings;
 mod store;
 mod names;
+mod lean;
 mod draft;
 mod reply;
 mod value;

@@ -23,6 +23,9 @@ pub(crate) static GENERAL: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
+/// The common check.
+pub(crate) static LEAN: LazyLock<Script> = LazyLock::new(|| script(include_str!("../lua/lean.lua"), true));
+
 /// What is written down under a key.
 pub(crate) static FETCH: LazyLock<Script> = LazyLock::new(|| script(include_str!("../lua/fetch.lua"), false));
 

@@ -1,7 +1,7 @@
 //! Values as the scripts write them, read as states: to look at a counter without asking anything of it.
 //!
 //! Every value begins with a version and flags: 128 if further values follow it (and until when), 64 if some of it is lent (when the
-//! first loan is due, and the last). Of a packed value the other bits say of which kind all its entries are, 0 if they differ.
+//! first loan is due, and the last), and 1 if it is packed and all its entries are small: 22 bytes each.
 
 use tidegate_core::{State, portable};
 

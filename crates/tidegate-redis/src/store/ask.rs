@@ -14,7 +14,7 @@ use crate::settings::Clock;
 const MOST_TRIES: usize = 200;
 
 /// How much longer values are kept when the server does not know the time.
-const SLACK_MS: u64 = 3_600_000;
+const SLACK_MS: u32 = 3_600_000;
 
 impl<C: Caller> Redis<C> {
     /// Calls the general script with a draft and what comes behind it. Nothing is written before it has all keys.
@@ -24,10 +24,8 @@ impl<C: Caller> Redis<C> {
         (way, now): (Way, Timestamp),
         rest: &[u8],
     ) -> Result<Vec<u8>, StoreError> {
-        let preface = match self.clock {
-            Clock::Server => Preface { way, now_us: 0, slack_ms: 0 },
-            Clock::Given => Preface { way, now_us: now.as_micros(), slack_ms: SLACK_MS },
-        };
+        let (now_us, slack_ms) = self.time(now);
+        let preface = Preface { way, now_us, slack_ms };
         for _ in 0..MOST_TRIES {
             let reply = self.call(draft.call(&preface, rest)).await?.ok_or_else(garbled)?;
             let goes_on = match reply.as_slice() {
@@ -46,16 +44,28 @@ impl<C: Caller> Redis<C> {
         Err(garbled())
     }
 
+    /// The instant that scripts are told, 0 for the server's own, and how much longer than they count they keep values.
+    pub(super) fn time(&self, now: Timestamp) -> (u64, u32) {
+        match self.clock {
+            Clock::Server => (0, 0),
+            Clock::Given => (now.as_micros(), SLACK_MS),
+        }
+    }
+
     /// What is written under a key.
     pub(super) async fn fetch(&self, key: Vec<u8>) -> Result<Option<Vec<u8>>, StoreError> {
         let keys = SmallVec::from_iter([key]);
         self.call(Call { script: &scripts::FETCH, keys, arguments: SmallVec::new() }).await
     }
 
-    /// One call, and the bytes that it answers; `None` if there are none.
+    /// One call, and the bytes that it answers, alone or as the only one of an array; `None` if there are none.
     pub(super) async fn call(&self, call: Call) -> Result<Option<Vec<u8>>, StoreError> {
         match self.caller.call(call).await.map_err(unavailable)? {
             redis::Value::BulkString(bytes) => Ok(Some(bytes)),
+            redis::Value::Array(mut replies) => match (replies.pop(), replies.is_empty()) {
+                (Some(redis::Value::BulkString(bytes)), true) => Ok(Some(bytes)),
+                _ => Err(garbled()),
+            },
             redis::Value::Nil => Ok(None),
             _ => Err(garbled()),
         }

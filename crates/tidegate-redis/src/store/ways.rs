@@ -8,16 +8,37 @@ use super::ask::garbled;
 use crate::bytes::{put_double, take, take_double};
 use crate::call::Caller;
 use crate::draft::{Draft, Way};
+use crate::lean::{self, Lean};
 use crate::names::Seat;
 use crate::reply::Told;
 
 impl<C: Caller> Redis<C> {
     pub(super) async fn decided(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
-        let mut draft = self.draft(plan).named(plan, &self.names);
+        let seats = self.seats(plan);
+        if let Some(answer) = self.decided_leanly(plan, &seats, now).await? {
+            return Ok(answer);
+        }
+        let mut draft = Draft::new(plan, &seats, |_| true).named(plan, &self.names);
         if draft.is_empty() {
             return Ok(nothing(plan));
         }
         answer(plan, &self.ask(&mut draft, (Way::Decide, now), &[]).await?)
+    }
+
+    /// Decides a common plan; `None` if it is not one, or if its value is not.
+    async fn decided_leanly(
+        &self,
+        plan: &Plan,
+        seats: &[Seat],
+        now: Timestamp,
+    ) -> Result<Option<Answer>, StoreError> {
+        let (now_us, slack_ms) = self.time(now);
+        let Some(lean) = Lean::new(plan, seats, now_us, slack_ms) else { return Ok(None) };
+        let reply = self.call(lean.call(seats)).await?.ok_or_else(garbled)?;
+        if reply.is_empty() {
+            return Ok(None);
+        }
+        lean::answer(plan, seats, &reply).ok_or_else(garbled).map(Some)
     }
 
     pub(super) async fn looked_at(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
@@ -136,9 +157,11 @@ impl<C: Caller> Redis<C> {
     }
 
     fn draft(&self, plan: &Plan) -> Draft {
-        let seats: Vec<Seat> =
-            plan.charges().map(|charge| self.names.seat(charge.key, charge.limit)).collect();
-        Draft::new(plan, &seats, |_| true)
+        Draft::new(plan, &self.seats(plan), |_| true)
+    }
+
+    fn seats(&self, plan: &Plan) -> Vec<Seat> {
+        plan.charges().map(|charge| self.names.seat(charge.key, charge.limit)).collect()
     }
 }
 
