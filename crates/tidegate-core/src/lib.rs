@@ -25,6 +25,7 @@ pub mod rate;
 pub mod key;
 pub mod network;
 pub mod limit;
+pub mod numbers;
 pub mod class;
 pub mod charge;
 pub mod verdict;
@@ -45,6 +46,7 @@ pub use charge::{
 pub use class::Class;
 pub use key::{EncodedParts, Key, KeyBuf, KeyRef, MAX_KEY_BYTES, MAX_PART_BYTES, PreparedKey};
 pub use limit::{Algorithm, Limit, LimitError, MAX_AMOUNT, MAX_WINDOW, Outside};
+pub use numbers::Numbers;
 pub use packed::{PACKED_BITS, Packed, Packing};
 pub use rate::Rate;
 pub use state::State;

@@ -135,6 +135,19 @@ impl Answer {
         Self { verdicts, ticket, replayed: false, local: false, paid, allowed: true, delay_us: 0 }
     }
 
+    /// An admission that was remembered, given again to a plan with other charges: its verdicts are not about them.
+    pub fn remembered(ticket: Ticket, delay_us: u64) -> Self {
+        Self {
+            verdicts: Verdicts::new(),
+            ticket,
+            replayed: true,
+            local: false,
+            paid: 0,
+            allowed: true,
+            delay_us,
+        }
+    }
+
     /// The same answer given again.
     #[must_use]
     pub fn replay(mut self) -> Self {

@@ -106,6 +106,15 @@ impl FixedWindow {
         }
     }
 
+    /// Where its windows begin.
+    pub(crate) const fn window(&self) -> Window {
+        match self.span {
+            Span::Aligned { length_us } => Window::Aligned(Duration::from_micros(length_us)),
+            Span::FirstHit { length_us } => Window::FirstHit(Duration::from_micros(length_us)),
+            Span::Calendar(bounds) => Window::Calendar(bounds),
+        }
+    }
+
     pub(crate) const fn is_calendar(&self) -> bool {
         matches!(self.span, Span::Calendar(_))
     }

@@ -102,6 +102,11 @@ impl SlidingLog {
         self.window_us
     }
 
+    /// How many admissions share one time stamp.
+    pub(crate) const fn share(&self) -> u64 {
+        self.share
+    }
+
     pub(crate) fn judge(&self, state: Option<&LogState>, now: Timestamp, cost: u64) -> Outcome {
         if cost > self.amount {
             return Outcome::Refused(Retry::Never);
