@@ -114,6 +114,14 @@ impl Client {
     }
 }
 
+/// Where servers are; who we are to them stays in here.
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shards: Vec<String> = self.report().into_iter().map(|report| report.shard).collect();
+        f.debug_tuple("Client").field(&shards).finish()
+    }
+}
+
 impl Caller for Client {
     async fn call(&self, call: Call) -> Result<redis::Value, CallError> {
         let patience = call.deadline.map_or(self.deadline, |deadline| deadline.min(self.deadline));

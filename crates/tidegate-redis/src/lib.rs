@@ -16,9 +16,12 @@ mod open;
 mod scripts;
 mod sha;
 mod bytes;
+mod members;
 
 pub use call::{Call, CallError, Caller, Fault, Priority, Script};
 pub use client::Client;
+pub use members::{Assembly, Heartbeat, Member};
 pub use names::DEFAULT_PREFIX;
+pub use scripts::scripts;
 pub use settings::{Clock, Settings};
 pub use store::Redis;

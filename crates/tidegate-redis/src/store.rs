@@ -3,6 +3,8 @@
 mod ask;
 mod ways;
 
+pub(crate) use ask::{garbled, unavailable};
+
 use std::future::Future;
 
 use tidegate_core::{KeyRef, Limit, Plan, State, Ticket, Timestamp};
@@ -116,5 +118,16 @@ impl<C: Caller> Store for Redis<C> {
 
     fn reset(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<usize, StoreError>> + Send {
         self.forgotten(plan, now)
+    }
+}
+
+impl<C> Redis<C> {
+    /// What brings calls to servers.
+    pub fn caller(&self) -> &C {
+        &self.caller
+    }
+
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
     }
 }

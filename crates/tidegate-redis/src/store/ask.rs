@@ -73,7 +73,7 @@ impl<C: Caller> Redis<C> {
 }
 
 /// Why there is no answer, as those who must do without one need to know it.
-fn unavailable(error: CallError) -> StoreError {
+pub(crate) fn unavailable(error: CallError) -> StoreError {
     let kind = match error.fault {
         Fault::TimedOut => "timed_out",
         Fault::Disconnected => "disconnected",
@@ -86,7 +86,7 @@ fn unavailable(error: CallError) -> StoreError {
 }
 
 /// It answered, and may have charged.
-pub(super) fn garbled() -> StoreError {
+pub(crate) fn garbled() -> StoreError {
     StoreError::Unavailable { shard: String::new(), kind: "garbled", maybe_charged: true }
 }
 

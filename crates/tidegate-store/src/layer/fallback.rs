@@ -68,6 +68,11 @@ impl<S: Store> Fallback<S> {
         &self.local
     }
 
+    /// How many nodes count together.
+    pub fn members(&self) -> &Members {
+        &self.members
+    }
+
     /// How it does without its store.
     pub fn standing(&self) -> Standing {
         Standing {
