@@ -84,6 +84,7 @@ impl Client {
             database: address.database,
             tls,
             scripts: settings.scripts,
+            joins: address.layout != Layout::Cluster,
             role: if matches!(address.layout, Layout::Sentinel { .. }) { Role::Master } else { Role::Any },
             patience,
             room: settings.calls_in_flight,

@@ -1,4 +1,5 @@
-//! Joins calls that wait: on one server, several checks of one script travel and run as one call.
+//! Joins calls that wait: where one server has all keys, checks of one script travel and run as one call; otherwise calls travel
+//! together and run one by one.
 //!
 //! A call that finds few others under way goes at once and alone. Those that come while so many are out wait until one of them is
 //! back, or until they are enough for a joined call; so nobody waits for company that may not come.
@@ -28,6 +29,8 @@ type Outcome = Result<Reply, Trouble>;
 /// One link with a queue before it.
 pub(crate) struct Joiner {
     link: Link,
+    /// Whether calls can be made one.
+    joins: bool,
     runtime: Handle,
     queue: Mutex<Queue>,
 }
@@ -58,8 +61,8 @@ enum Way {
 }
 
 impl Joiner {
-    pub(crate) fn new(link: Link, runtime: Handle) -> Arc<Self> {
-        Arc::new(Self { link, runtime, queue: Mutex::default() })
+    pub(crate) fn new(link: Link, joins: bool, runtime: Handle) -> Arc<Self> {
+        Arc::new(Self { link, joins, runtime, queue: Mutex::default() })
     }
 
     /// The link behind it.
@@ -121,7 +124,7 @@ impl Joiner {
 
     /// Sends those who wait as one call, in the turn of somebody who was counted as out.
     fn send_batch(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue>) {
-        match queue.take() {
+        match queue.take(self.joins) {
             None => queue.out -= 1,
             Some(batch) => {
                 drop(queue);
@@ -149,9 +152,10 @@ impl Queue {
         number
     }
 
-    /// The next who wait for one script, as many as fit into one call, without those who have gone.
-    fn take(&mut self) -> Option<Batch> {
+    /// The next who wait and can travel together, without those who have gone or have no time left.
+    fn take(&mut self, joins: bool) -> Option<Batch> {
         let mut batch: Option<Batch> = None;
+        let now = Instant::now();
         while let Some(next) = self.waiting.front() {
             let fits = batch.as_ref().is_none_or(|batch| batch.has_room_for(&next.call));
             if !fits {
@@ -159,8 +163,10 @@ impl Queue {
             }
             let Some(next) = self.waiting.pop_front() else { break };
             self.checks -= next.call.arguments.len();
-            if !next.answer.is_closed() {
-                batch.get_or_insert_default().push(next);
+            if next.deadline <= now {
+                drop(next.answer.send(Err(Trouble::before_sending(Fault::TimedOut))));
+            } else if !next.answer.is_closed() {
+                batch.get_or_insert_with(|| Batch::new(joins && next.call.script.joins)).push(next);
             }
         }
         batch

@@ -18,7 +18,7 @@ use super::reply::{Reply, trouble_of};
 use super::secret::Secret;
 use super::task::Background;
 use super::trouble::Trouble;
-use crate::Fault;
+use crate::{Call, Fault};
 
 /// How often a connection that is not suspected is looked at.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
@@ -115,6 +115,29 @@ impl Line {
             Reply::NoScript => self.send(body, Naming::Text, asking).await,
             reply => Ok(reply),
         }
+    }
+
+    /// Runs several calls in one breath; each has its own reply.
+    pub(crate) async fn run_each(&self, calls: &[&Call]) -> Result<Vec<Reply>, Trouble> {
+        let mut replies = self.send_each(calls, Naming::Sha).await?;
+        let unknown: Vec<usize> =
+            (0..calls.len()).filter(|&index| replies[index] == Reply::NoScript).collect();
+        if !unknown.is_empty() {
+            let again: Vec<&Call> = unknown.iter().map(|&index| calls[index]).collect();
+            for (index, reply) in unknown.into_iter().zip(self.send_each(&again, Naming::Text).await?) {
+                replies[index] = reply;
+            }
+        }
+        Ok(replies)
+    }
+
+    async fn send_each(&self, calls: &[&Call], naming: Naming) -> Result<Vec<Reply>, Trouble> {
+        let pipeline = command::run_each(calls.iter().copied(), naming);
+        let answers = self.connection.clone().send_packed_commands(&pipeline, 0, calls.len()).await;
+        let replies: Vec<Reply> =
+            answers.map_err(|error| trouble_of(&error))?.into_iter().map(Reply::read).collect();
+        let complete = replies.len() == calls.len();
+        complete.then_some(replies).ok_or(Trouble::after_sending(Fault::Garbled))
     }
 
     async fn send(&self, body: &impl Body, naming: Naming, asking: bool) -> Result<Reply, Trouble> {
