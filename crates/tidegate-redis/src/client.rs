@@ -98,7 +98,7 @@ impl Client {
         Ok(Self { topology, deadline, _keeper: keeper })
     }
 
-    /// Waits until servers are known and connected.
+    /// Waits until all servers that keys can be on are known and connected, however long that takes.
     pub async fn ready(&self) {
         while self.topology.map().nodes.is_empty() {
             self.topology.look().await;

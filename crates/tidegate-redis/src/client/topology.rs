@@ -11,7 +11,6 @@ use tokio::sync::{Notify, watch};
 
 use super::address::{Layout, Place};
 use super::map::Map;
-use super::node::Node;
 use super::nodes::Nodes;
 
 /// How soon it is looked again while a server is not well.
@@ -108,11 +107,5 @@ impl Topology {
         drop(tokio::time::timeout(self.patience, connected).await);
         self.nodes.keep(&map.nodes);
         self.map.store(Arc::new(map));
-    }
-
-    /// Servers to ask, those that are well first.
-    fn witnesses(nodes: Vec<Arc<Node>>) -> Vec<Arc<Node>> {
-        let (well, ill): (Vec<_>, Vec<_>) = nodes.into_iter().partition(|node| node.is_well());
-        well.into_iter().chain(ill).collect()
     }
 }

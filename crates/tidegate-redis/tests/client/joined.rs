@@ -4,7 +4,7 @@ use redis::Value;
 use tidegate_redis::{Caller, Client};
 use tidegate_rig::Server;
 
-use crate::stage::{client, each, ready, turn};
+use crate::stage::{client, each, hasty, ready, recovers, turn};
 
 const CALLS: usize = 512;
 
@@ -80,6 +80,22 @@ async fn a_forgotten_script_concerns_all_and_runs_once_for_each() {
     server.ask::<()>(&["SCRIPT", "FLUSH"]);
     let total: usize = crowd(&client, 1).await.into_iter().map(told).count();
     assert_eq!(server.ask::<usize>(&["GET", "key-0"]), total);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_waited_in_vain_to_be_sent_did_not_run() {
+    let _turn = turn().await;
+    let server = Server::start();
+    let client = ready(hasty(&server.url())).await;
+    server.hang();
+    let outcomes = crowd(&client, 1).await;
+    let perhaps =
+        outcomes.iter().filter(|outcome| outcome.as_ref().is_err_and(|error| error.may_have_run)).count();
+    assert!(outcomes.iter().all(Result::is_err));
+    server.resume();
+    recovers(&client, "other").await;
+    let ran = server.ask::<Option<usize>>(&["GET", "key-0"]).unwrap_or(0);
+    assert!(ran <= perhaps, "{ran} ran, {perhaps} may have");
 }
 
 #[tokio::test(flavor = "multi_thread")]
