@@ -5,6 +5,20 @@
 
 mod call;
 pub mod client;
+mod settings;
+mod store;
+mod names;
+mod lean;
+mod draft;
+mod reply;
+mod value;
+mod open;
+mod scripts;
+mod sha;
+mod bytes;
 
 pub use call::{Call, CallError, Caller, Fault, Priority, Script};
 pub use client::Client;
+pub use names::DEFAULT_PREFIX;
+pub use settings::{Clock, Settings};
+pub use store::Redis;

@@ -165,6 +165,14 @@ impl Reference {
         locked(&self.shards[shard_of(hash)]).counters.find(hash, key.bytes()).is_some()
     }
 
+    /// The state of a counter; empty if there is none. For those who compare other stores with this one.
+    pub fn state(&self, key: KeyRef<'_>) -> State {
+        let hash = self.hasher.hash_one(key.bytes());
+        let shard = locked(&self.shards[shard_of(hash)]);
+        let place = shard.counters.find(hash, key.bytes());
+        place.and_then(|place| shard.counters.get(place)).cloned().unwrap_or_default()
+    }
+
     /// [`crate::Store::decide`] without a future.
     pub fn decide_now(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
         ways::decide(self, plan, now)

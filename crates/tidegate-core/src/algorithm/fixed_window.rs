@@ -94,10 +94,24 @@ impl FixedWindow {
         self.amount
     }
 
+    /// The same with another amount.
+    pub(crate) const fn with_amount(self, amount: u64) -> Self {
+        Self { amount, ..self }
+    }
+
     pub(crate) const fn length_us(&self) -> u64 {
         match self.span {
             Span::Aligned { length_us } | Span::FirstHit { length_us } => length_us,
             Span::Calendar(bounds) => bounds.end.since(bounds.start),
+        }
+    }
+
+    /// Where its windows begin.
+    pub(crate) const fn window(&self) -> Window {
+        match self.span {
+            Span::Aligned { length_us } => Window::Aligned(Duration::from_micros(length_us)),
+            Span::FirstHit { length_us } => Window::FirstHit(Duration::from_micros(length_us)),
+            Span::Calendar(bounds) => Window::Calendar(bounds),
         }
     }
 

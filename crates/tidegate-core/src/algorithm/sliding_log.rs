@@ -92,8 +92,19 @@ impl SlidingLog {
         self.amount
     }
 
+    /// The same with another amount, and as many time stamps for it.
+    pub(crate) const fn with_amount(self, amount: u64) -> Self {
+        let share = if self.share < amount { self.share } else { amount };
+        Self { amount, share, ..self }
+    }
+
     pub(crate) const fn window_us(&self) -> u64 {
         self.window_us
+    }
+
+    /// How many admissions share one time stamp.
+    pub(crate) const fn share(&self) -> u64 {
+        self.share
     }
 
     pub(crate) fn judge(&self, state: Option<&LogState>, now: Timestamp, cost: u64) -> Outcome {

@@ -1,0 +1,2 @@
+-- What is written down under a key.
+return redis.call('GET', KEYS[1])

@@ -1,0 +1,34 @@
+//! The scripts, put together from their parts. What each part does is said in it.
+
+use std::sync::LazyLock;
+
+use crate::call::Script;
+use crate::sha::sha1_hex;
+
+/// Every way of a plan.
+pub(crate) static GENERAL: LazyLock<Script> = LazyLock::new(|| {
+    script(
+        concat!(
+            include_str!("../lua/numbers.lua"),
+            include_str!("../lua/meter.lua"),
+            include_str!("../lua/fixed_window.lua"),
+            include_str!("../lua/sliding_window.lua"),
+            include_str!("../lua/sliding_log.lua"),
+            include_str!("../lua/concurrency.lua"),
+            include_str!("../lua/places.lua"),
+            include_str!("../lua/step.lua"),
+            include_str!("../lua/general.lua"),
+        ),
+        false,
+    )
+});
+
+/// The common check.
+pub(crate) static LEAN: LazyLock<Script> = LazyLock::new(|| script(include_str!("../lua/lean.lua"), true));
+
+/// What is written down under a key.
+pub(crate) static FETCH: LazyLock<Script> = LazyLock::new(|| script(include_str!("../lua/fetch.lua"), false));
+
+fn script(text: &'static str, joins: bool) -> Script {
+    Script { text, sha: sha1_hex(text).leak(), joins }
+}

@@ -1,0 +1,12 @@
+//! The store in real servers, beside the reference store.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+#[path = "redis/server.rs"]
+mod server;
+#[path = "redis/conformance.rs"]
+mod conformance;
+#[path = "redis/history.rs"]
+mod history;
+#[path = "redis/differential.rs"]
+mod differential;
