@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
+use redis::Value;
 use redis::aio::MultiplexedConnection;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
@@ -145,11 +146,22 @@ impl Line {
         let mut connection = self.connection.clone();
         let answer = if asking {
             let answers = connection.send_packed_commands(&command::asking(command), 1, 1).await;
-            answers.map(|mut answers| answers.pop().unwrap_or(redis::Value::Nil))
+            answers.map(|mut answers| answers.pop().unwrap_or(Value::Nil))
         } else {
             connection.send_packed_command(&command).await
         };
         answer.map(Reply::read).map_err(|error| trouble_of(&error))
+    }
+
+    /// Whether answers come, and belong to what was asked: an echo must say its own name.
+    async fn answers_in_step(&self) -> bool {
+        let name = self.number.to_string();
+        match self.ask(redis::cmd("PING").arg(&name)).await {
+            Ok(Reply::Answer(Value::BulkString(echo))) => echo == name.as_bytes(),
+            // One that does not want to is there all the same.
+            Ok(reply) => matches!(reply, Reply::Refused(_)),
+            Err(_) => false,
+        }
     }
 
     /// Asks something that changes nothing.
@@ -208,7 +220,7 @@ impl Keeper {
     async fn is_good(&self, line: &Line, password: &mut Option<Secret>) -> bool {
         let looking = async {
             self.renew_password(line, password).await;
-            line.ask(&redis::cmd("PING")).await.is_ok()
+            line.answers_in_step().await
         };
         tokio::time::timeout(self.recipe.patience, looking).await.unwrap_or(false)
     }
