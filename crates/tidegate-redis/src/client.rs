@@ -1,9 +1,8 @@
 //! Brings calls to the servers that have their keys: one server, the master that sentinels name, or a Cluster.
 //!
-//! A call is routed by a map that is looked up in the background ([`topology`]), to a server ([`node`]) that rests when it fails
-//! too often ([`health`]), over connections that are kept up in the background ([`link`]), alone or joined with others
-//! ([`joiner`]). What the server says is read ([`reply`]), and what it redirects is followed ([`route`]). Every wait ends at the
-//! call's deadline.
+//! A call is routed by a map that is looked up in the background (`topology`), to a server (`node`) that rests when it fails too
+//! often (`health`), over connections that are kept up in the background (`link`), alone or joined with others (`joiner`). What the
+//! server says is read (`reply`), and what it redirects is followed (`route`). Every wait ends at the call's deadline.
 
 mod secret;
 mod address;

@@ -19,7 +19,7 @@ use super::trouble::Trouble;
 use crate::{Call, Fault};
 use batch::Batch;
 
-/// Checks in one joined call: a longer one would hold the server up for others.
+/// What calls that travel together weigh at most, in checks: more would hold the server up for others.
 const MOST: usize = 32;
 /// Calls that go alone while no more than this many are out.
 const ALONE: usize = 4;
@@ -38,8 +38,8 @@ pub(crate) struct Joiner {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<Waiting>,
-    /// Checks of those who wait.
-    checks: usize,
+    /// What those who wait weigh.
+    weight: usize,
     /// Calls that are out, joined or alone.
     out: usize,
     /// The number of the next who waits.
@@ -94,7 +94,7 @@ impl Joiner {
         }
         let (sender, answer) = oneshot::channel();
         let number = queue.push(Arc::clone(call), deadline, sender);
-        if queue.checks >= MOST {
+        if queue.weight >= MOST {
             queue.out += 1;
             self.send_batch(queue);
         }
@@ -108,7 +108,7 @@ impl Joiner {
             return false;
         };
         let waiting = queue.waiting.remove(index);
-        queue.checks -= waiting.map_or(0, |waiting| waiting.call.arguments.len());
+        queue.weight -= waiting.map_or(0, |waiting| weight(&waiting.call));
         true
     }
 
@@ -147,7 +147,7 @@ impl Queue {
     fn push(&mut self, call: Arc<Call>, deadline: Instant, answer: oneshot::Sender<Outcome>) -> u64 {
         let number = self.next;
         self.next += 1;
-        self.checks += call.arguments.len();
+        self.weight += weight(&call);
         self.waiting.push_back(Waiting { number, call, deadline, answer });
         number
     }
@@ -162,7 +162,7 @@ impl Queue {
                 break;
             }
             let Some(next) = self.waiting.pop_front() else { break };
-            self.checks -= next.call.arguments.len();
+            self.weight -= weight(&next.call);
             if next.deadline <= now {
                 drop(next.answer.send(Err(Trouble::before_sending(Fault::TimedOut))));
             } else if !next.answer.is_closed() {
@@ -171,6 +171,11 @@ impl Queue {
         }
         batch
     }
+}
+
+/// What a call counts among those that travel together: its checks, and something if it has none.
+fn weight(call: &Call) -> usize {
+    call.arguments.len().max(1)
 }
 
 /// The right to have a call out. Whoever gives it back lets the next go.

@@ -4,32 +4,16 @@ use redis::Value;
 use tidegate_redis::{Caller, Client};
 use tidegate_rig::Server;
 
-use crate::stage::{client, each, hasty, ready, recovers, turn};
+use crate::stage::{Outcome, all, client, each, hasty, ready, recovers, turn};
 
 const CALLS: usize = 512;
 
-/// So many calls at once, each for a key of its own of a few; gives the counts that they were told.
-async fn crowd(client: &Client, keys: usize) -> Vec<Result<Value, tidegate_redis::CallError>> {
-    let calls = (0..CALLS).map(|number| client.call(each(&format!("key-{}", number % keys))));
-    let mut set: Vec<_> = calls.map(Box::pin).collect();
-    let mut outcomes: Vec<Option<_>> = (0..CALLS).map(|_| None).collect();
-    std::future::poll_fn(|context| {
-        let mut open = false;
-        for (call, outcome) in set.iter_mut().zip(&mut outcomes) {
-            if outcome.is_none() {
-                match call.as_mut().poll(context) {
-                    std::task::Poll::Ready(value) => *outcome = Some(value),
-                    std::task::Poll::Pending => open = true,
-                }
-            }
-        }
-        if open { std::task::Poll::Pending } else { std::task::Poll::Ready(()) }
-    })
-    .await;
-    outcomes.into_iter().map(Option::unwrap).collect()
+/// So many calls at once, over a few keys.
+async fn crowd(client: &Client, keys: usize) -> Vec<Outcome> {
+    all(client, (0..CALLS).map(|number| each(&format!("key-{}", number % keys)))).await
 }
 
-fn told(outcome: Result<Value, tidegate_redis::CallError>) -> i64 {
+fn told(outcome: Outcome) -> i64 {
     match outcome.unwrap() {
         Value::Array(parts) => match parts.as_slice() {
             [Value::Int(count)] => *count,

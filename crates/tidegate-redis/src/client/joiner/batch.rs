@@ -3,7 +3,7 @@
 use redis::Value;
 use tokio::time::timeout_at;
 
-use super::{MOST, Waiting};
+use super::{MOST, Waiting, weight};
 use crate::client::command::Body;
 use crate::client::link::{Line, Link};
 use crate::client::reply::Reply;
@@ -15,21 +15,21 @@ pub(super) struct Batch {
     /// Whether they are made one; then they are of one script.
     joined: bool,
     members: Vec<Waiting>,
-    checks: usize,
+    weight: usize,
 }
 
 impl Batch {
     pub(super) fn new(joined: bool) -> Self {
-        Self { joined, members: Vec::new(), checks: 0 }
+        Self { joined, members: Vec::new(), weight: 0 }
     }
 
     pub(super) fn has_room_for(&self, call: &Call) -> bool {
         let same = self.members.first().is_none_or(|first| std::ptr::eq(first.call.script, call.script));
-        (same || !self.joined) && self.checks + call.arguments.len() <= MOST
+        (same || !self.joined) && self.weight + weight(call) <= MOST
     }
 
     pub(super) fn push(&mut self, waiting: Waiting) {
-        self.checks += waiting.call.arguments.len();
+        self.weight += weight(&waiting.call);
         self.members.push(waiting);
     }
 
@@ -63,8 +63,9 @@ impl Batch {
 
     /// Everybody's part of one reply to all.
     fn part(&self, reply: Reply) -> Result<Vec<Reply>, Trouble> {
+        let checks: usize = self.calls().map(|call| call.arguments.len()).sum();
         match reply {
-            Reply::Answer(Value::Array(answers)) if answers.len() == self.checks => {
+            Reply::Answer(Value::Array(answers)) if answers.len() == checks => {
                 let mut answers = answers.into_iter();
                 let part = |call: &Call| answers.by_ref().take(call.arguments.len()).collect();
                 Ok(self.calls().map(part).map(|part| Reply::Answer(Value::Array(part))).collect())
