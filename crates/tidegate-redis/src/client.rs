@@ -1,9 +1,8 @@
 //! Brings calls to the servers that have their keys: one server, the master that sentinels name, or a Cluster.
 //!
-//! A call is routed by a map that is looked up in the background ([`topology`]), to a server ([`node`]) that rests when it fails
-//! too often ([`health`]), over connections that are kept up in the background ([`link`]), alone or joined with others
-//! ([`joiner`]). What the server says is read ([`reply`]), and what it redirects is followed ([`route`]). Every wait ends at the
-//! call's deadline.
+//! A call is routed by a map that is looked up in the background (`topology`), to a server (`node`) that rests when it fails too
+//! often (`health`), over connections that are kept up in the background (`link`), alone or joined with others (`joiner`). What the
+//! server says is read (`reply`), and what it redirects is followed (`route`). Every wait ends at the call's deadline.
 
 mod secret;
 mod address;
@@ -84,6 +83,7 @@ impl Client {
             database: address.database,
             tls,
             scripts: settings.scripts,
+            joins: address.layout != Layout::Cluster,
             role: if matches!(address.layout, Layout::Sentinel { .. }) { Role::Master } else { Role::Any },
             patience,
             room: settings.calls_in_flight,
@@ -97,7 +97,7 @@ impl Client {
         Ok(Self { topology, deadline, _keeper: keeper })
     }
 
-    /// Waits until servers are known and connected.
+    /// Waits until all servers that keys can be on are known and connected, however long that takes.
     pub async fn ready(&self) {
         while self.topology.map().nodes.is_empty() {
             self.topology.look().await;

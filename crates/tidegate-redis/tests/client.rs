@@ -22,3 +22,5 @@ mod network;
 mod cluster;
 #[path = "client/sentinel.rs"]
 mod sentinel;
+#[path = "client/load.rs"]
+mod load;

@@ -105,9 +105,12 @@ impl Cluster {
         for (number, node) in self.nodes.iter().enumerate() {
             node.ask::<()>(&["CLUSTER", "SET-CONFIG-EPOCH", &(number + 1).to_string()]);
         }
-        for node in &self.nodes[1..] {
+        // Everybody meets everybody, because hearsay takes seconds.
+        for (number, node) in self.nodes.iter().enumerate() {
             let (port, bus) = (node.port().to_string(), node.bus_port().to_string());
-            self.nodes[0].ask::<()>(&["CLUSTER", "MEET", "127.0.0.1", &port, &bus]);
+            for other in &self.nodes[..number] {
+                other.ask::<()>(&["CLUSTER", "MEET", "127.0.0.1", &port, &bus]);
+            }
         }
         until("the nodes to know each other", || {
             let known = |node: &Server| node.ask::<String>(&["CLUSTER", "NODES"]);

@@ -15,9 +15,9 @@ pub enum Manner {
     Honest,
     /// Passes everything on, answers later by this much.
     Late(Duration),
-    /// Keeps requests for itself; connections stay open.
+    /// Keeps requests for itself; connections stay open until it changes its manner, since no network loses bytes in the middle.
     Deaf,
-    /// Passes requests on and keeps the answers for itself; connections stay open.
+    /// Passes requests on and keeps the answers for itself; connections stay open until it changes its manner.
     Mute,
     /// Passes requests on, and closes the connection instead of passing on an answer.
     Cutting,
@@ -25,7 +25,7 @@ pub enum Manner {
     Closed,
     /// Passes requests on, and answers with the first byte of each answer made another.
     Garbling,
-    /// Answers this to whatever comes; the server hears nothing.
+    /// Answers this to every command; the server hears nothing.
     Answering(String),
 }
 
@@ -113,12 +113,12 @@ fn join(client: TcpStream, shared: &Arc<Shared>) -> std::io::Result<()> {
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
     held(&shared.streams).extend([client.try_clone()?, server.try_clone()?]);
-    let requests = (client.try_clone()?, server.try_clone()?, Arc::clone(shared));
-    let answers = Arc::clone(shared);
-    thread::spawn(move || {
-        carry(requests.0, requests.1, |bytes, back, on| request(&requests.2, bytes, back, on));
-    });
-    thread::spawn(move || carry(server, client, |bytes, _, on| answer(&answers, bytes, on)));
+    let lost = Arc::new(AtomicBool::new(false));
+    let asking = Pass { shared: Arc::clone(shared), lost: Arc::clone(&lost) };
+    let answering = Pass { shared: Arc::clone(shared), lost };
+    let (from, to) = (client.try_clone()?, server.try_clone()?);
+    thread::spawn(move || carry(from, to, |bytes, back, on| asking.request(bytes, back, on)));
+    thread::spawn(move || carry(server, client, |bytes, _, on| answering.answer(bytes, on)));
     Ok(())
 }
 
@@ -138,23 +138,56 @@ fn carry(
     drop(to.shutdown(Shutdown::Both));
 }
 
-fn request(shared: &Shared, bytes: &[u8], back: &mut TcpStream, on: &mut TcpStream) -> std::io::Result<()> {
-    match held(&shared.manner).clone() {
-        Manner::Deaf => Ok(()),
-        Manner::Answering(text) => back.write_all(text.as_bytes()),
-        _ => on.write_all(bytes),
+/// One way of one connection.
+struct Pass {
+    shared: Arc<Shared>,
+    /// Whether bytes of this connection were kept, so that it cannot go on as if nothing had been.
+    lost: Arc<AtomicBool>,
+}
+
+impl Pass {
+    fn request(&self, bytes: &[u8], back: &mut TcpStream, on: &mut TcpStream) -> std::io::Result<()> {
+        match self.manner() {
+            Manner::Deaf => self.keep(),
+            Manner::Answering(text) => back.write_all(text.repeat(commands(bytes)).as_bytes()),
+            Manner::Mute => on.write_all(bytes),
+            _ => self.go_on(bytes, on),
+        }
+    }
+
+    fn answer(&self, bytes: &mut [u8], on: &mut TcpStream) -> std::io::Result<()> {
+        match self.manner() {
+            Manner::Mute | Manner::Answering(_) => return self.keep(),
+            Manner::Cutting => return Err(std::io::ErrorKind::ConnectionAborted.into()),
+            Manner::Deaf => return on.write_all(bytes),
+            Manner::Late(delay) => thread::sleep(delay),
+            Manner::Garbling => bytes[0] ^= 0x15,
+            Manner::Honest | Manner::Closed => {}
+        }
+        self.go_on(bytes, on)
+    }
+
+    fn manner(&self) -> Manner {
+        held(&self.shared.manner).clone()
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "it stands where bytes are passed on")]
+    fn keep(&self) -> std::io::Result<()> {
+        self.lost.store(true, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn go_on(&self, bytes: &[u8], on: &mut TcpStream) -> std::io::Result<()> {
+        if self.lost.load(Ordering::SeqCst) {
+            return Err(std::io::ErrorKind::ConnectionAborted.into());
+        }
+        on.write_all(bytes)
     }
 }
 
-fn answer(shared: &Shared, bytes: &mut [u8], on: &mut TcpStream) -> std::io::Result<()> {
-    match held(&shared.manner).clone() {
-        Manner::Mute | Manner::Answering(_) => return Ok(()),
-        Manner::Cutting => return Err(std::io::ErrorKind::ConnectionAborted.into()),
-        Manner::Late(delay) => thread::sleep(delay),
-        Manner::Garbling => bytes[0] ^= 0x15,
-        Manner::Honest | Manner::Deaf | Manner::Closed => {}
-    }
-    on.write_all(bytes)
+/// How many commands begin in these bytes.
+fn commands(bytes: &[u8]) -> usize {
+    usize::from(bytes.first() == Some(&b'*')) + bytes.windows(3).filter(|bytes| bytes == b"\r\n*").count()
 }
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -46,6 +46,10 @@ impl Options {
     }
 }
 
+/// Nothing on disk, and replicas that follow at once: a Cluster does not show one that has not heard from its master.
+const ORDINARY: &str = "save \"\"\nappendonly no\nprotected-mode no\nenable-debug-command yes\n\
+                        repl-diskless-sync-delay 0\nrepl-ping-replica-period 1\n";
+
 /// A running server, or one that was killed and can be started again at the same place.
 pub struct Server {
     program: Option<Program>,
@@ -222,7 +226,7 @@ impl Server {
     fn settings(&self) -> String {
         let mut text = format!("port {}\nbind 127.0.0.1\n", self.ports.plain);
         if !self.options.sentinel {
-            text.push_str("save \"\"\nappendonly no\nprotected-mode no\nenable-debug-command yes\nrepl-diskless-sync-delay 0\n");
+            text.push_str(ORDINARY);
         }
         if self.options.cluster {
             writeln!(text, "cluster-enabled yes\ncluster-port {}", self.ports.bus)

@@ -55,6 +55,15 @@ pub(crate) fn run(body: &impl Body, naming: Naming) -> Cmd {
     command
 }
 
+/// Commands that travel together and are answered one by one.
+pub(crate) fn run_each<'call>(calls: impl Iterator<Item = &'call Call>, naming: Naming) -> Pipeline {
+    let mut pipeline = Pipeline::new();
+    for call in calls {
+        pipeline.add_command(run(call, naming));
+    }
+    pipeline
+}
+
 /// The same for a server that has the key only for now: both words travel together.
 pub(crate) fn asking(command: Cmd) -> Pipeline {
     let mut pipeline = Pipeline::with_capacity(2);

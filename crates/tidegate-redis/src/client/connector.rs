@@ -24,6 +24,8 @@ pub(crate) struct Recipe {
     pub(crate) tls: Option<TlsCertificates>,
     pub(crate) scripts: &'static [&'static Script],
     pub(crate) role: Role,
+    /// Whether calls can be made one, because the server has all keys.
+    pub(crate) joins: bool,
     /// How long a connection may take.
     pub(crate) patience: Duration,
     /// Requests that a connection takes before whoever sends must wait.

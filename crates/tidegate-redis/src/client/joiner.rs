@@ -1,4 +1,5 @@
-//! Joins calls that wait: on one server, several checks of one script travel and run as one call.
+//! Joins calls that wait: where one server has all keys, checks of one script travel and run as one call; otherwise calls travel
+//! together and run one by one.
 //!
 //! A call that finds few others under way goes at once and alone. Those that come while so many are out wait until one of them is
 //! back, or until they are enough for a joined call; so nobody waits for company that may not come.
@@ -18,7 +19,7 @@ use super::trouble::Trouble;
 use crate::{Call, Fault};
 use batch::Batch;
 
-/// Checks in one joined call: a longer one would hold the server up for others.
+/// What calls that travel together weigh at most, in checks: more would hold the server up for others.
 const MOST: usize = 32;
 /// Calls that go alone while no more than this many are out.
 const ALONE: usize = 4;
@@ -28,6 +29,8 @@ type Outcome = Result<Reply, Trouble>;
 /// One link with a queue before it.
 pub(crate) struct Joiner {
     link: Link,
+    /// Whether calls can be made one.
+    joins: bool,
     runtime: Handle,
     queue: Mutex<Queue>,
 }
@@ -35,8 +38,8 @@ pub(crate) struct Joiner {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<Waiting>,
-    /// Checks of those who wait.
-    checks: usize,
+    /// What those who wait weigh.
+    weight: usize,
     /// Calls that are out, joined or alone.
     out: usize,
     /// The number of the next who waits.
@@ -58,8 +61,8 @@ enum Way {
 }
 
 impl Joiner {
-    pub(crate) fn new(link: Link, runtime: Handle) -> Arc<Self> {
-        Arc::new(Self { link, runtime, queue: Mutex::default() })
+    pub(crate) fn new(link: Link, joins: bool, runtime: Handle) -> Arc<Self> {
+        Arc::new(Self { link, joins, runtime, queue: Mutex::default() })
     }
 
     /// The link behind it.
@@ -91,7 +94,7 @@ impl Joiner {
         }
         let (sender, answer) = oneshot::channel();
         let number = queue.push(Arc::clone(call), deadline, sender);
-        if queue.checks >= MOST {
+        if queue.weight >= MOST {
             queue.out += 1;
             self.send_batch(queue);
         }
@@ -105,7 +108,7 @@ impl Joiner {
             return false;
         };
         let waiting = queue.waiting.remove(index);
-        queue.checks -= waiting.map_or(0, |waiting| waiting.call.arguments.len());
+        queue.weight -= waiting.map_or(0, |waiting| weight(&waiting.call));
         true
     }
 
@@ -121,7 +124,7 @@ impl Joiner {
 
     /// Sends those who wait as one call, in the turn of somebody who was counted as out.
     fn send_batch(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue>) {
-        match queue.take() {
+        match queue.take(self.joins) {
             None => queue.out -= 1,
             Some(batch) => {
                 drop(queue);
@@ -144,27 +147,35 @@ impl Queue {
     fn push(&mut self, call: Arc<Call>, deadline: Instant, answer: oneshot::Sender<Outcome>) -> u64 {
         let number = self.next;
         self.next += 1;
-        self.checks += call.arguments.len();
+        self.weight += weight(&call);
         self.waiting.push_back(Waiting { number, call, deadline, answer });
         number
     }
 
-    /// The next who wait for one script, as many as fit into one call, without those who have gone.
-    fn take(&mut self) -> Option<Batch> {
+    /// The next who wait and can travel together, without those who have gone or have no time left.
+    fn take(&mut self, joins: bool) -> Option<Batch> {
         let mut batch: Option<Batch> = None;
+        let now = Instant::now();
         while let Some(next) = self.waiting.front() {
             let fits = batch.as_ref().is_none_or(|batch| batch.has_room_for(&next.call));
             if !fits {
                 break;
             }
             let Some(next) = self.waiting.pop_front() else { break };
-            self.checks -= next.call.arguments.len();
-            if !next.answer.is_closed() {
-                batch.get_or_insert_default().push(next);
+            self.weight -= weight(&next.call);
+            if next.deadline <= now {
+                drop(next.answer.send(Err(Trouble::before_sending(Fault::TimedOut))));
+            } else if !next.answer.is_closed() {
+                batch.get_or_insert_with(|| Batch::new(joins && next.call.script.joins)).push(next);
             }
         }
         batch
     }
+}
+
+/// What a call counts among those that travel together: its checks, and something if it has none.
+fn weight(call: &Call) -> usize {
+    call.arguments.len().max(1)
 }
 
 /// The right to have a call out. Whoever gives it back lets the next go.

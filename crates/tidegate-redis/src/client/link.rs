@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
+use redis::Value;
 use redis::aio::MultiplexedConnection;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
@@ -18,7 +19,7 @@ use super::reply::{Reply, trouble_of};
 use super::secret::Secret;
 use super::task::Background;
 use super::trouble::Trouble;
-use crate::Fault;
+use crate::{Call, Fault};
 
 /// How often a connection that is not suspected is looked at.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
@@ -117,16 +118,50 @@ impl Line {
         }
     }
 
+    /// Runs several calls in one breath; each has its own reply.
+    pub(crate) async fn run_each(&self, calls: &[&Call]) -> Result<Vec<Reply>, Trouble> {
+        let mut replies = self.send_each(calls, Naming::Sha).await?;
+        let unknown: Vec<usize> =
+            (0..calls.len()).filter(|&index| replies[index] == Reply::NoScript).collect();
+        if !unknown.is_empty() {
+            let again: Vec<&Call> = unknown.iter().map(|&index| calls[index]).collect();
+            for (index, reply) in unknown.into_iter().zip(self.send_each(&again, Naming::Text).await?) {
+                replies[index] = reply;
+            }
+        }
+        Ok(replies)
+    }
+
+    async fn send_each(&self, calls: &[&Call], naming: Naming) -> Result<Vec<Reply>, Trouble> {
+        let pipeline = command::run_each(calls.iter().copied(), naming);
+        let answers = self.connection.clone().send_packed_commands(&pipeline, 0, calls.len()).await;
+        let replies: Vec<Reply> =
+            answers.map_err(|error| trouble_of(&error))?.into_iter().map(Reply::read).collect();
+        let complete = replies.len() == calls.len();
+        complete.then_some(replies).ok_or(Trouble::after_sending(Fault::Garbled))
+    }
+
     async fn send(&self, body: &impl Body, naming: Naming, asking: bool) -> Result<Reply, Trouble> {
         let command = command::run(body, naming);
         let mut connection = self.connection.clone();
         let answer = if asking {
             let answers = connection.send_packed_commands(&command::asking(command), 1, 1).await;
-            answers.map(|mut answers| answers.pop().unwrap_or(redis::Value::Nil))
+            answers.map(|mut answers| answers.pop().unwrap_or(Value::Nil))
         } else {
             connection.send_packed_command(&command).await
         };
         answer.map(Reply::read).map_err(|error| trouble_of(&error))
+    }
+
+    /// Whether answers come, and belong to what was asked: an echo must say its own name.
+    async fn answers_in_step(&self) -> bool {
+        let name = self.number.to_string();
+        match self.ask(redis::cmd("PING").arg(&name)).await {
+            Ok(Reply::Answer(Value::BulkString(echo))) => echo == name.as_bytes(),
+            // One that does not want to is there all the same.
+            Ok(reply) => matches!(reply, Reply::Refused(_)),
+            Err(_) => false,
+        }
     }
 
     /// Asks something that changes nothing.
@@ -185,7 +220,7 @@ impl Keeper {
     async fn is_good(&self, line: &Line, password: &mut Option<Secret>) -> bool {
         let looking = async {
             self.renew_password(line, password).await;
-            line.ask(&redis::cmd("PING")).await.is_ok()
+            line.answers_in_step().await
         };
         tokio::time::timeout(self.recipe.patience, looking).await.unwrap_or(false)
     }

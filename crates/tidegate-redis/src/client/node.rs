@@ -29,15 +29,13 @@ pub(crate) struct Node {
     health: Arc<Health>,
 }
 
-/// How a call goes to a server.
+/// What a server is told of a call's right to be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Manner {
-    /// By itself.
+    /// Nothing: it has the key.
     Plain,
-    /// By itself, to a server that has the key only for now.
+    /// That it has the key only for now. Such a call travels alone.
     Asking,
-    /// Together with others, if others wait.
-    Joined,
 }
 
 impl Node {
@@ -51,7 +49,9 @@ impl Node {
     ) -> Arc<Self> {
         let health = Arc::new(Health::new(place.to_string(), settings.tolerance, counts));
         let link = || Link::start(runtime, place.clone(), Arc::clone(recipe), Arc::clone(&health));
-        let links = (0..settings.connections.max(1)).map(|_| Joiner::new(link(), runtime.clone())).collect();
+        let links = (0..settings.connections.max(1))
+            .map(|_| Joiner::new(link(), recipe.joins, runtime.clone()))
+            .collect();
         let room = settings.calls_in_flight.max(1);
         Arc::new(Self {
             place,
@@ -80,8 +80,7 @@ impl Node {
         let mut attempt = self.attempt().map_err(at)?;
         let joiner = self.next_link();
         let outcome = match manner {
-            Manner::Joined => joiner.run(call, deadline).await,
-            Manner::Plain => run_alone(joiner.link(), call, false, deadline).await,
+            Manner::Plain => joiner.run(call, deadline).await,
             Manner::Asking => run_alone(joiner.link(), call, true, deadline).await,
         };
         learn(&outcome, &mut attempt, joiner.link());

@@ -6,7 +6,7 @@ use super::trouble::Trouble;
 use crate::Fault;
 
 /// An answer as meant. Whatever is not a [reply](Reply::Answer) or [`Reply::Refused`] was not run.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Reply {
     /// What the script gave.
     Answer(Value),

@@ -25,8 +25,7 @@ const NOBODY: &str = "none";
 /// Runs a call.
 pub(crate) async fn run(topology: &Topology, call: Arc<Call>, deadline: Instant) -> Result<Value, CallError> {
     let node = owner(topology, &call)?;
-    let manner =
-        if topology.layout != Layout::Cluster && call.script.joins { Manner::Joined } else { Manner::Plain };
+    let manner = Manner::Plain;
     let mut way = Way { topology, call, deadline, node, manner, hops: 0, paused: false, looked: false };
     loop {
         let outcome = way.node.run(&way.call, way.manner, deadline).await;

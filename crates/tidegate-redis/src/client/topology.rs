@@ -11,7 +11,6 @@ use tokio::sync::{Notify, watch};
 
 use super::address::{Layout, Place};
 use super::map::Map;
-use super::node::Node;
 use super::nodes::Nodes;
 
 /// How soon it is looked again while a server is not well.
@@ -80,6 +79,7 @@ impl Topology {
 
     /// Looks for ever.
     pub(crate) async fn keep(self: Arc<Self>) {
+        let mut lost = false;
         loop {
             match &self.layout {
                 Layout::Single => {}
@@ -87,11 +87,24 @@ impl Topology {
                 Layout::Sentinel { master } => self.look_at_sentinels(master).await,
             }
             self.looks.send_modify(|looks| *looks += 1);
+            self.complain_if_lost(&mut lost);
             tokio::time::sleep(AT_LEAST).await;
             let ill = self.map().nodes.iter().any(|node| !node.is_well()) || self.map().nodes.is_empty();
             let pause = if ill { WHILE_ILL.min(self.look_around) } else { self.look_around };
             // Whether somebody wants it or time went by, it is looked again.
             drop(tokio::time::timeout(pause, self.wanted.notified()).await);
+        }
+    }
+
+    /// Says once that nobody could be found.
+    fn complain_if_lost(&self, lost: &mut bool) {
+        let nobody = self.map().nodes.is_empty();
+        if nobody && !std::mem::replace(lost, nobody) {
+            let places: Vec<String> = self.seeds.iter().map(ToString::to_string).collect();
+            tracing::warn!(
+                asked = places.join(","),
+                "nobody of the store's address says where the masters are"
+            );
         }
     }
 
@@ -108,11 +121,5 @@ impl Topology {
         drop(tokio::time::timeout(self.patience, connected).await);
         self.nodes.keep(&map.nodes);
         self.map.store(Arc::new(map));
-    }
-
-    /// Servers to ask, those that are well first.
-    fn witnesses(nodes: Vec<Arc<Node>>) -> Vec<Arc<Node>> {
-        let (well, ill): (Vec<_>, Vec<_>) = nodes.into_iter().partition(|node| node.is_well());
-        well.into_iter().chain(ill).collect()
     }
 }

@@ -4,32 +4,16 @@ use redis::Value;
 use tidegate_redis::{Caller, Client};
 use tidegate_rig::Server;
 
-use crate::stage::{client, each, ready, turn};
+use crate::stage::{Outcome, all, client, each, hasty, ready, recovers, turn};
 
 const CALLS: usize = 512;
 
-/// So many calls at once, each for a key of its own of a few; gives the counts that they were told.
-async fn crowd(client: &Client, keys: usize) -> Vec<Result<Value, tidegate_redis::CallError>> {
-    let calls = (0..CALLS).map(|number| client.call(each(&format!("key-{}", number % keys))));
-    let mut set: Vec<_> = calls.map(Box::pin).collect();
-    let mut outcomes: Vec<Option<_>> = (0..CALLS).map(|_| None).collect();
-    std::future::poll_fn(|context| {
-        let mut open = false;
-        for (call, outcome) in set.iter_mut().zip(&mut outcomes) {
-            if outcome.is_none() {
-                match call.as_mut().poll(context) {
-                    std::task::Poll::Ready(value) => *outcome = Some(value),
-                    std::task::Poll::Pending => open = true,
-                }
-            }
-        }
-        if open { std::task::Poll::Pending } else { std::task::Poll::Ready(()) }
-    })
-    .await;
-    outcomes.into_iter().map(Option::unwrap).collect()
+/// So many calls at once, over a few keys.
+async fn crowd(client: &Client, keys: usize) -> Vec<Outcome> {
+    all(client, (0..CALLS).map(|number| each(&format!("key-{}", number % keys)))).await
 }
 
-fn told(outcome: Result<Value, tidegate_redis::CallError>) -> i64 {
+fn told(outcome: Outcome) -> i64 {
     match outcome.unwrap() {
         Value::Array(parts) => match parts.as_slice() {
             [Value::Int(count)] => *count,
@@ -80,6 +64,22 @@ async fn a_forgotten_script_concerns_all_and_runs_once_for_each() {
     server.ask::<()>(&["SCRIPT", "FLUSH"]);
     let total: usize = crowd(&client, 1).await.into_iter().map(told).count();
     assert_eq!(server.ask::<usize>(&["GET", "key-0"]), total);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_waited_in_vain_to_be_sent_did_not_run() {
+    let _turn = turn().await;
+    let server = Server::start();
+    let client = ready(hasty(&server.url())).await;
+    server.hang();
+    let outcomes = crowd(&client, 1).await;
+    let perhaps =
+        outcomes.iter().filter(|outcome| outcome.as_ref().is_err_and(|error| error.may_have_run)).count();
+    assert!(outcomes.iter().all(Result::is_err));
+    server.resume();
+    recovers(&client, "other").await;
+    let ran = server.ask::<Option<usize>>(&["GET", "key-0"]).unwrap_or(0);
+    assert!(ran <= perhaps, "{ran} ran, {perhaps} may have");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tidegate_redis::Fault;
 use tidegate_rig::Sentinels;
 
-use crate::stage::{SHORT, at_most, client, count, hasty, ready, recovers, turn, until};
+use crate::stage::{LONG, at_most, client, count, hasty, ready, recovers, turn, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dead_master_is_replaced() {
@@ -18,13 +18,6 @@ async fn a_dead_master_is_replaced() {
     let (took, _) = at_most(Duration::from_secs(50), recovers(&client, "a")).await;
     println!("a dead master was replaced after {took:?}");
     assert_eq!(group.master(), Some(1));
-    // It comes back as a replica, and nobody goes back to it.
-    group.servers[0].restart();
-    until("the old master to follow", async || {
-        group.servers[0].ask::<String>(&["INFO", "replication"]).contains("role:slave").then_some(())
-    })
-    .await;
-    count(&client, "a").await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -34,7 +27,7 @@ async fn a_hung_master_is_left_like_a_dead_one() {
     let client = ready(hasty(&group.url())).await;
     recovers(&client, "a").await;
     group.servers[0].hang();
-    let error = at_most(SHORT * 10, count(&client, "a")).await.unwrap_err();
+    let error = at_most(LONG, count(&client, "a")).await.unwrap_err();
     assert_eq!(error.fault, Fault::TimedOut);
     let recovered = tokio::time::timeout(Duration::from_secs(50), recovers(&client, "a")).await;
     let (took, _) = recovered.unwrap_or_else(|_| {

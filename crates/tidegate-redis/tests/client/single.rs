@@ -8,7 +8,7 @@ use tidegate_rig::{Flavour, Options, Server};
 
 use crate::scripts::ONE;
 use crate::stage::{
-    SHORT, at_most, client, client_with, count, fails_with, hasty, one, ready, recovers, turn, until,
+    LONG, at_most, client, client_with, count, fails_with, hasty, one, ready, recovers, turn, until,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -51,7 +51,7 @@ async fn a_server_that_died_is_left_at_once_and_found_again_empty() {
     let error = fails_with(&client, "a", Fault::Resting).await;
     assert!(!error.may_have_run);
     assert_eq!(error.shard, server.address());
-    at_most(SHORT * 10, count(&client, "a")).await.unwrap_err();
+    at_most(LONG, count(&client, "a")).await.unwrap_err();
     server.restart_empty();
     recovers(&client, "a").await;
     assert_eq!(server.ask::<i64>(&["GET", "a"]), 1);
@@ -72,7 +72,7 @@ async fn a_server_that_hangs_rests_and_comes_back_and_nothing_runs_twice() {
     server.hang();
     let mut perhaps = 0;
     for _ in 0..5 {
-        let error = at_most(SHORT * 10, count(&client, "a")).await.unwrap_err();
+        let error = at_most(LONG, count(&client, "a")).await.unwrap_err();
         assert!(matches!(error.fault, Fault::TimedOut), "{error}");
         perhaps += i64::from(error.may_have_run);
     }
@@ -102,7 +102,7 @@ async fn a_call_can_have_less_time() {
     let client = ready(client(&server.url())).await;
     server.hang();
     let call = Call { deadline: Some(Duration::from_millis(5)), ..one("a") };
-    let error = at_most(SHORT * 10, client.call(call)).await.unwrap_err();
+    let error = at_most(LONG, client.call(call)).await.unwrap_err();
     assert_eq!((error.fault, error.may_have_run), (Fault::TimedOut, true));
     server.resume();
 }

@@ -1,5 +1,6 @@
 //! What every test needs: a client, calls that count, and patience.
 
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use redis::Value;
@@ -66,6 +67,25 @@ pub(crate) async fn count(client: &Client, key: &str) -> Result<i64, CallError> 
         Value::Int(count) => count,
         other => panic!("{other:?} is no count"),
     })
+}
+
+/// What comes of a call.
+pub(crate) type Outcome = Result<Value, CallError>;
+
+/// Makes all these calls at once.
+pub(crate) async fn all(client: &Client, calls: impl Iterator<Item = Call>) -> Vec<Outcome> {
+    let mut open: Vec<_> = calls.map(|call| Some(Box::pin(client.call(call)))).collect();
+    let mut outcomes: Vec<Option<Outcome>> = open.iter().map(|_| None).collect();
+    std::future::poll_fn(|context| {
+        for (call, outcome) in open.iter_mut().zip(&mut outcomes) {
+            if let Some(Poll::Ready(value)) = call.as_mut().map(|call| call.as_mut().poll(context)) {
+                (*call, *outcome) = (None, Some(value));
+            }
+        }
+        if outcomes.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    outcomes.into_iter().flatten().collect()
 }
 
 /// Calls until it goes well; gives how long that took and how many calls before may have run.

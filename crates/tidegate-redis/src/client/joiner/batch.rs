@@ -1,30 +1,35 @@
 //! Several calls as one.
 
 use redis::Value;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout_at;
 
-use super::{MOST, Outcome, Waiting};
+use super::{MOST, Waiting, weight};
 use crate::client::command::Body;
-use crate::client::link::Link;
+use crate::client::link::{Line, Link};
 use crate::client::reply::Reply;
 use crate::client::trouble::Trouble;
 use crate::{Call, Fault, Script};
 
-/// Calls of one script that travel together.
-#[derive(Default)]
+/// Calls that travel together.
 pub(super) struct Batch {
+    /// Whether they are made one; then they are of one script.
+    joined: bool,
     members: Vec<Waiting>,
-    checks: usize,
+    weight: usize,
 }
 
 impl Batch {
+    pub(super) fn new(joined: bool) -> Self {
+        Self { joined, members: Vec::new(), weight: 0 }
+    }
+
     pub(super) fn has_room_for(&self, call: &Call) -> bool {
         let same = self.members.first().is_none_or(|first| std::ptr::eq(first.call.script, call.script));
-        same && self.checks + call.arguments.len() <= MOST
+        (same || !self.joined) && self.weight + weight(call) <= MOST
     }
 
     pub(super) fn push(&mut self, waiting: Waiting) {
-        self.checks += waiting.call.arguments.len();
+        self.weight += weight(&waiting.call);
         self.members.push(waiting);
     }
 
@@ -32,44 +37,54 @@ impl Batch {
     pub(super) async fn run(self, link: &Link) {
         let line = match link.line() {
             Ok(line) => line,
-            Err(trouble) => return self.tell_all(|| Err(trouble)),
+            Err(trouble) => return self.tell_all(trouble),
         };
         let Some(last) = self.members.iter().map(|member| member.deadline).max() else { return };
-        match self.wait(&line, last).await {
-            Ok(Reply::Answer(Value::Array(answers))) if answers.len() == self.checks => self.share(answers),
-            Ok(Reply::Answer(_)) => self.tell_all(|| Err(Trouble::after_sending(Fault::Garbled))),
-            Ok(Reply::ReadOnly) => self.tell_all(|| Ok(Reply::ReadOnly)),
-            Ok(Reply::TryAgain) => self.tell_all(|| Ok(Reply::TryAgain)),
-            Ok(Reply::NoScript) => self.tell_all(|| Ok(Reply::NoScript)),
-            Ok(Reply::Refused(refusal)) => self.tell_all(|| Ok(Reply::Refused(refusal))),
-            Ok(Reply::Moved(place)) => self.tell_all(|| Ok(Reply::Moved(place.clone()))),
-            Ok(Reply::Ask(place)) => self.tell_all(|| Ok(Reply::Ask(place.clone()))),
+        let outcome = timeout_at(last, self.send(&line)).await;
+        match outcome.unwrap_or(Err(Trouble::after_sending(Fault::TimedOut))) {
+            Ok(replies) => self.share(replies),
             Err(trouble) => {
                 if matches!(trouble.fault, Fault::Disconnected | Fault::Garbled) {
                     link.lose(&line);
                 }
-                self.tell_all(|| Err(trouble));
+                self.tell_all(trouble);
             }
         }
     }
 
-    async fn wait(&self, line: &crate::client::link::Line, last: Instant) -> Outcome {
-        let outcome = timeout_at(last, line.run(self, false)).await;
-        outcome.unwrap_or(Err(Trouble::after_sending(Fault::TimedOut)))
+    /// One reply for each member.
+    async fn send(&self, line: &Line) -> Result<Vec<Reply>, Trouble> {
+        if self.joined {
+            return self.part(line.run(self, false).await?);
+        }
+        let calls: Vec<&Call> = self.calls().collect();
+        line.run_each(&calls).await
     }
 
-    fn share(self, answers: Vec<Value>) {
-        let mut answers = answers.into_iter();
-        for member in self.members {
-            let part = answers.by_ref().take(member.call.arguments.len()).collect();
-            // Whoever has gone needs no answer.
-            drop(member.answer.send(Ok(Reply::Answer(Value::Array(part)))));
+    /// Everybody's part of one reply to all.
+    fn part(&self, reply: Reply) -> Result<Vec<Reply>, Trouble> {
+        let checks: usize = self.calls().map(|call| call.arguments.len()).sum();
+        match reply {
+            Reply::Answer(Value::Array(answers)) if answers.len() == checks => {
+                let mut answers = answers.into_iter();
+                let part = |call: &Call| answers.by_ref().take(call.arguments.len()).collect();
+                Ok(self.calls().map(part).map(|part| Reply::Answer(Value::Array(part))).collect())
+            }
+            Reply::Answer(_) => Err(Trouble::after_sending(Fault::Garbled)),
+            other => Ok(self.members.iter().map(|_| other.clone()).collect()),
         }
     }
 
-    fn tell_all(self, outcome: impl Fn() -> Outcome) {
+    fn share(self, replies: Vec<Reply>) {
+        for (member, reply) in self.members.into_iter().zip(replies) {
+            // Whoever has gone needs no answer.
+            drop(member.answer.send(Ok(reply)));
+        }
+    }
+
+    fn tell_all(self, trouble: Trouble) {
         for member in self.members {
-            drop(member.answer.send(outcome()));
+            drop(member.answer.send(Err(trouble)));
         }
     }
 }

@@ -15,14 +15,14 @@ const ASKED: usize = 3;
 impl Topology {
     /// Asks servers that are well, or, if none of them answers, all that are known and those of the address.
     pub(super) async fn look_at_cluster(&self) {
-        let known = self.map().nodes.clone();
-        let well: Vec<_> =
-            Self::witnesses(known).into_iter().filter(|node| node.is_well()).take(ASKED).collect();
-        let mut ranges = self.latest(well).await;
+        let map = self.map.load_full();
+        let well = map.nodes.iter().filter(|node| node.is_well()).take(ASKED).cloned();
+        let mut ranges = self.latest(well.collect()).await;
         if ranges.is_none() {
-            let seeds = self.seeds.iter().map(|place| self.nodes.at(place));
-            let everybody = seeds.chain(self.nodes.all()).collect();
-            ranges = self.latest(Self::witnesses(everybody)).await;
+            for place in &self.seeds {
+                self.nodes.at(place);
+            }
+            ranges = self.latest(self.nodes.all()).await;
         }
         if let Some(ranges) = ranges {
             let map = Map::of_ranges(&ranges, |place| self.nodes.at(place));
