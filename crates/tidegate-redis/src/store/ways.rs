@@ -34,11 +34,9 @@ impl<C: Caller> Redis<C> {
     ) -> Result<Option<Answer>, StoreError> {
         let (now_us, slack_ms) = self.time(now);
         let Some(lean) = Lean::new(plan, seats, now_us, slack_ms) else { return Ok(None) };
-        let reply = self.call(lean.call(seats)).await?.ok_or_else(garbled)?;
-        if reply.is_empty() {
-            return Ok(None);
-        }
-        lean::answer(plan, seats, &reply).ok_or_else(garbled).map(Some)
+        let reply = self.reply(lean.call(seats)).await?;
+        let Some(before) = lean::before(reply).map_err(|_| garbled())? else { return Ok(None) };
+        lean::answer(plan, seats, &before, now).ok_or_else(garbled).map(Some)
     }
 
     pub(super) async fn looked_at(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
