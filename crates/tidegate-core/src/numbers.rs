@@ -54,11 +54,9 @@ impl Limit {
     /// Its numbers.
     pub fn numbers(&self) -> Numbers {
         match &self.kind {
-            Kind::Meter(meter) => Numbers::Meter {
-                capacity: meter.capacity(),
-                rate: meter.rate(),
-                shapes: meter.is_shaping(),
-            },
+            Kind::Meter(meter) => {
+                Numbers::Meter { capacity: meter.capacity(), rate: meter.rate(), shapes: meter.is_shaping() }
+            }
             Kind::FixedWindow(window) => {
                 Numbers::FixedWindow { amount: window.amount(), window: window.window() }
             }
@@ -67,11 +65,9 @@ impl Limit {
                 part_us: window.window_us() / u64::from(window.parts()),
                 parts: window.parts(),
             },
-            Kind::SlidingLog(log) => Numbers::SlidingLog {
-                amount: log.amount(),
-                window_us: log.window_us(),
-                share: log.share(),
-            },
+            Kind::SlidingLog(log) => {
+                Numbers::SlidingLog { amount: log.amount(), window_us: log.window_us(), share: log.share() }
+            }
             Kind::Concurrency(slots) => {
                 Numbers::Concurrency { slots: slots.slots(), term_us: slots.term_us() }
             }

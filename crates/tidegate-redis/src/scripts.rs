@@ -40,6 +40,9 @@ pub(crate) static LEAN: LazyLock<Script> = LazyLock::new(|| {
 /// What is written down under a key.
 pub(crate) static FETCH: LazyLock<Script> = LazyLock::new(|| script(include_str!("../lua/fetch.lua"), false));
 
+/// Notes with an end.
+pub(crate) static NOTE: LazyLock<Script> = LazyLock::new(|| script(include_str!("../lua/note.lua"), false));
+
 fn script(text: &'static str, joins: bool) -> Script {
     Script { text, sha: sha1_hex(text).leak(), joins }
 }

@@ -34,6 +34,9 @@ impl Default for Settings {
 /// The secret stays in here.
 impl std::fmt::Debug for Settings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Settings").field("prefix", &self.prefix).field("clock", &self.clock).finish_non_exhaustive()
+        f.debug_struct("Settings")
+            .field("prefix", &self.prefix)
+            .field("clock", &self.clock)
+            .finish_non_exhaustive()
     }
 }

@@ -82,7 +82,8 @@ fn window([used, start, span]: [u64; 3]) -> Option<State> {
 fn parts(start: u64, part: u64, counts: &[u64]) -> Option<State> {
     let newest = counts.iter().position(|count| *count > 0);
     let span = newest.map_or(0, |age| (counts.len() - age) as u64 * part);
-    let numbers: Vec<u64> = [start, span, counts.len() as u64].into_iter().chain(counts.iter().copied()).collect();
+    let numbers: Vec<u64> =
+        [start, span, counts.len() as u64].into_iter().chain(counts.iter().copied()).collect();
     portable_state(3, &numbers)
 }
 
@@ -127,6 +128,8 @@ fn fields<const N: usize>(input: &mut &[u8], sizes: [usize; N]) -> Option<[u64; 
 fn portable_state(tag: u8, numbers: &[u64]) -> Option<State> {
     let mut bytes = Vec::with_capacity(1 + numbers.len() * 4);
     bytes.push(tag);
-    numbers.iter().for_each(|number| portable::put(*number, &mut bytes));
+    for number in numbers {
+        portable::put(*number, &mut bytes);
+    }
     State::read_from(&mut bytes.as_slice())
 }

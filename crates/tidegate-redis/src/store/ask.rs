@@ -16,7 +16,7 @@ const MOST_TRIES: usize = 200;
 /// How much longer values are kept when the server does not know the time.
 const SLACK_MS: u32 = 3_600_000;
 
-impl<C: Caller> Redis<C> {
+impl<C: Caller + 'static> Redis<C> {
     /// Calls the general script with a draft and what comes behind it. Nothing is written before it has all keys.
     pub(super) async fn ask(
         &self,

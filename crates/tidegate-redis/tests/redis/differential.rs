@@ -85,7 +85,7 @@ impl Pair {
         }
         let plan = self.reserved[which % self.reserved.len()].clone();
         let (now, ticket) = (self.now, plan.ticket());
-        let node = if which % 3 == 0 { &self.other } else { &self.redis };
+        let node = if which.is_multiple_of(3) { &self.other } else { &self.redis };
         if let Some(times) = times {
             let costs: Vec<u64> = plan.charges().map(|charge| charge.cost * times / 2).collect();
             let ours = wait(node.commit(ticket, &costs, now));
@@ -117,14 +117,20 @@ fn compare(server: &Server, history: &[Event]) -> Result<(), TestCaseError> {
     let (reserved, lent) = (Vec::new(), Vec::new());
     let mut pair = Pair { redis, other, reference: Reference::new(), reserved, lent, now: START };
     for (number, event) in (1..).zip(history) {
-        pair.go(number, event).map_err(|error| TestCaseError::fail(format!("event {number}: {event:?}: {error}")))?;
+        pair.go(number, event)
+            .map_err(|error| TestCaseError::fail(format!("event {number}: {event:?}: {error}")))?;
     }
     Ok(())
 }
 
 fn run(server: &Server, histories: impl Strategy<Value = Vec<Event>>) {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(24);
-    let config = ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 2_000, ..ProptestConfig::default() };
+    let config = ProptestConfig {
+        cases,
+        failure_persistence: None,
+        max_shrink_iters: 2_000,
+        ..ProptestConfig::default()
+    };
     proptest!(config, |(history in histories)| compare(server, &history)?);
 }
 
@@ -161,7 +167,8 @@ fn values_that_run_over_are_decided_alike() {
         }
         assert_eq!(wait(redis.decide(&plan, now)), reference.decide_now(&plan, now), "round {round}");
         for charge in plan.charges() {
-            let (ours, theirs) = (wait(redis.state(charge.key, charge.limit)).unwrap(), reference.state(charge.key));
+            let (ours, theirs) =
+                (wait(redis.state(charge.key, charge.limit)).unwrap(), reference.state(charge.key));
             let counts = |state: &State| state.empty_at() > now;
             assert_eq!(Some(ours).filter(counts), Some(theirs).filter(counts), "round {round}");
         }

@@ -21,13 +21,21 @@ pub(crate) struct Event {
 pub(crate) enum What {
     Decide,
     Read,
-    Refund { before_us: u64 },
+    Refund {
+        before_us: u64,
+    },
     Release,
     Renew,
     Reset,
-    Reserve { term_us: u64, lent: bool },
+    Reserve {
+        term_us: u64,
+        lent: bool,
+    },
     /// Settles an earlier reservation at half so many times its costs, or at nothing.
-    Settle { which: usize, times: Option<u64> },
+    Settle {
+        which: usize,
+        times: Option<u64>,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -51,7 +59,10 @@ pub(crate) fn limit(kind: usize, numbers: usize) -> Limit {
     let month = Duration::from_secs(31 * 86_400);
     match kind {
         0 => Limit::gcra(rate(second), amount),
-        1 => Limit::token_bucket(amount.min(2_000_000), Rate::new([3, 7, 1_000, 999_983][numbers], hour).unwrap()),
+        1 => Limit::token_bucket(
+            amount.min(2_000_000),
+            Rate::new([3, 7, 1_000, 999_983][numbers], hour).unwrap(),
+        ),
         2 => Limit::leaky_bucket_shaping(amount, rate(second)),
         3 => Limit::fixed_window(amount, Window::Aligned(hour)),
         4 => Limit::fixed_window(amount, Window::FirstHit(second)),
@@ -61,7 +72,9 @@ pub(crate) fn limit(kind: usize, numbers: usize) -> Limit {
         8 => Limit::sliding_log(amount.min(50), Duration::from_secs(10)),
         9 => Limit::sliding_log_with_precision(amount.min(1_000), second, 4),
         10 => Limit::concurrency(amount, Duration::from_secs(20)),
-        11 => Limit::leaky_bucket(amount, Rate::new([2, 5, 777, 999_999_999_999_937][numbers], month).unwrap()),
+        11 => {
+            Limit::leaky_bucket(amount, Rate::new([2, 5, 777, 999_999_999_999_937][numbers], month).unwrap())
+        }
         12 => Limit::fixed_window(amount, Window::FirstHit(Duration::from_secs(10))),
         _ => Limit::fixed_window(amount, Window::Calendar(calendar())),
     }
@@ -83,15 +96,10 @@ pub(crate) fn events(keys: u8) -> impl Strategy<Value = Vec<Event>> {
 pub(crate) fn common_events() -> impl Strategy<Value = Vec<Event>> {
     let kind = prop::sample::select(vec![0_usize, 1, 2, 4, 7, 11, 12]);
     let numbers = prop_oneof![4 => Just(0_usize), 2 => Just(1_usize), 1 => Just(2_usize)];
-    let charge = (kind, prop_oneof![9 => 1..3_u64, 1 => 0..20_u64], numbers).prop_map(|(kind, cost, numbers)| Asked {
-        kind,
-        key: 0,
-        cost,
-        numbers,
-        pay: 0,
-        apart: false,
-    });
-    let asked = prop_oneof![12 => prop::collection::vec(charge, 1..5), 1 => prop::collection::vec(asked(1), 1..5)];
+    let charge = (kind, prop_oneof![9 => 1..3_u64, 1 => 0..20_u64], numbers)
+        .prop_map(|(kind, cost, numbers)| Asked { kind, key: 0, cost, numbers, pay: 0, apart: false });
+    let asked =
+        prop_oneof![12 => prop::collection::vec(charge, 1..5), 1 => prop::collection::vec(asked(1), 1..5)];
     prop::collection::vec(event(asked.boxed(), Just(None).boxed()), 1..150)
 }
 
@@ -134,10 +142,10 @@ fn asked(keys: u8) -> impl Strategy<Value = Asked> {
         1 => 0..50_000_u64,
         1 => 0..1_100_000_000_000_000_u64,
     ];
-    let pay = prop_oneof![14 => Just(0_u8), 2 => Just(1_u8), 1 => Just(2_u8), 2 => Just(3_u8), 1 => Just(4_u8)];
-    (0..KINDS, 0..keys, cost, numbers, pay, prop::bool::weighted(0.15)).prop_map(
-        |(kind, key, cost, numbers, pay, apart)| Asked { kind, key, cost, numbers, pay, apart },
-    )
+    let pay =
+        prop_oneof![14 => Just(0_u8), 2 => Just(1_u8), 1 => Just(2_u8), 2 => Just(3_u8), 1 => Just(4_u8)];
+    (0..KINDS, 0..keys, cost, numbers, pay, prop::bool::weighted(0.15))
+        .prop_map(|(kind, key, cost, numbers, pay, apart)| Asked { kind, key, cost, numbers, pay, apart })
 }
 
 /// The plan of an event.
