@@ -1,6 +1,6 @@
 -- Every way of a plan in one call: what it is told is one argument, and all keys that it names are declared.
 local told = ARGV[1]
-local op, now, slack, ticket, at = read('<Bddc16', told)
+local op, now, slack, ticket, hold, at = read('<Bddc16c16', told)
 if now == 0 then
   local time = redis.call('TIME')
   now = time[1] * 1000000 + time[2]
@@ -106,7 +106,7 @@ if op == 1 or op == 3 then
     for index, charge in ipairs(charges) do
       held[index + 1] = pack('<Bd', charge.paid, charge.booked)
       if gives_back == 1 and charge.paid == 1 and (charge.cost > 0 or charge.counter.kind == 5) then
-        lend(charge.place, loan_of(stop, ticket, charge.counter, charge.cost, charge.booked))
+        lend(charge.place, loan_of(stop, hold, ticket, charge.counter, charge.cost, charge.booked))
       end
     end
     writes[#writes + 1] = { record_key, table.concat(held), stop }
@@ -127,7 +127,7 @@ elseif op == 4 then
     return pack('<c1BB', 'N', #charges, costs)
   end
   for _, place in ipairs(places) do
-    unlend(place, ticket)
+    unlend(place, hold)
   end
   local from = 10
   for _, charge in ipairs(charges) do

@@ -1,6 +1,6 @@
 -- Where counters are: packed values of many small ones, logs and slots in values of their own, and loans beside them.
 local algorithms = { meter, fixed_window, sliding_window, sliding_log, concurrency }
-local VERSION, MOST_ENTRIES, LOAN = 1, 16, 82
+local VERSION, MOST_ENTRIES, LOAN = 1, 16, 98
 local OVERFLOWS, LENDS = 128, 64
 -- What must be asked again with more keys, if anything: said instead of an answer, with nothing written.
 local ask
@@ -157,14 +157,14 @@ local function give_back(place, counter, ticket, units, booked, now)
   end
 end
 
--- A loan: units that come back by themselves.
-local function loan_of(stop, ticket, counter, units, booked)
-  return pack('<I7c16I4BI7I7ddddd', stop, ticket, counter.id, counter.kind, units, booked,
+-- A loan: units that come back by themselves, under the name of who holds them; slots are held under a ticket.
+local function loan_of(stop, hold, ticket, counter, units, booked)
+  return pack('<I7c16c16I4BI7I7ddddd', stop, hold, ticket, counter.id, counter.kind, units, booked,
     counter.limit[1], counter.limit[2], counter.limit[3], counter.limit[4], counter.limit[5])
 end
 
 local function loan_at(loan)
-  local stop, ticket, id, kind, units, booked, a, b, c, d, e = read('<I7c16I4BI7I7ddddd', loan)
+  local stop, _, ticket, id, kind, units, booked, a, b, c, d, e = read('<I7c16c16I4BI7I7ddddd', loan)
   return stop, ticket, { id = id, kind = kind, limit = { a, b, c, d, e } }, units, booked
 end
 
@@ -190,11 +190,11 @@ local function lend(place, loan)
   place.dirty, place.lends = true, true
 end
 
--- Takes the loans of a ticket off the list.
-local function unlend(place, ticket)
+-- Takes the loans of a holder off the list.
+local function unlend(place, hold)
   local kept = {}
   for _, loan in ipairs(place.loans or {}) do
-    if string.sub(loan, 8, 23) == ticket then
+    if string.sub(loan, 8, 23) == hold then
       place.dirty, place.lends = true, true
     else
       kept[#kept + 1] = loan

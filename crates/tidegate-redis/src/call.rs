@@ -4,6 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use smallvec::SmallVec;
+use tidegate_core::{Class, Plan};
 
 /// Brings calls to the servers that have their keys.
 pub trait Caller: Send + Sync {
@@ -38,6 +39,19 @@ impl Call {
         arguments: SmallVec<[Vec<u8>; 1]>,
     ) -> Self {
         Self { script, keys, arguments, deadline: None, priority: Priority::default() }
+    }
+
+    /// The same with the patience and by the class of a plan.
+    #[must_use]
+    pub fn for_plan(mut self, plan: &Plan) -> Self {
+        self.deadline = plan.patience();
+        self.priority = match plan.class() {
+            Class::Security => Priority::Security,
+            Class::Strict => Priority::Strict,
+            Class::Cost => Priority::Cost,
+            Class::Comfort => Priority::Comfort,
+        };
+        self
     }
 }
 

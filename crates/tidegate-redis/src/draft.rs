@@ -6,7 +6,7 @@
 mod travel;
 
 use smallvec::SmallVec;
-use tidegate_core::{Charge, Limit, Numbers, Pay, Plan, Ticket, Window};
+use tidegate_core::{Charge, Limit, Numbers, Pay, Plan, Ticket, Verdict, Window};
 
 use crate::bytes::{double, put_double};
 use crate::call::Call;
@@ -31,7 +31,12 @@ pub(crate) enum Way {
 
 #[derive(Clone)]
 pub(crate) struct Draft {
+    /// What slots are held under.
     pub(crate) ticket: Ticket,
+    /// What everything else is held under.
+    pub(crate) hold: Ticket,
+    /// The places of its charges in the plan.
+    pub(crate) indices: Vec<u8>,
     places: Vec<Place>,
     counters: Vec<u8>,
     charges: Vec<u8>,
@@ -39,6 +44,14 @@ pub(crate) struct Draft {
     /// Where what the ticket holds is remembered, and where its draft is.
     pub(crate) record: Option<Vec<u8>>,
     pub(crate) index: Option<Vec<u8>>,
+}
+
+/// What a reservation holds: a draft for each call that it takes.
+#[derive(Clone)]
+pub(crate) struct Held {
+    pub(crate) drafts: Vec<Draft>,
+    /// Whether its drafts are written down with another server than its counters.
+    pub(crate) apart: bool,
 }
 
 /// A value that the plan touches.
@@ -54,11 +67,11 @@ struct Place {
 
 /// The name that the plan is remembered under.
 #[derive(Clone)]
-struct Name {
-    key: Vec<u8>,
-    keep_us: u64,
-    fingerprint: [u8; 8],
-    asked: Option<u64>,
+pub(crate) struct Name {
+    pub(crate) key: Vec<u8>,
+    pub(crate) keep_us: u64,
+    pub(crate) fingerprint: [u8; 8],
+    pub(crate) asked: Option<u64>,
 }
 
 /// What is told before the draft.
@@ -78,6 +91,8 @@ impl Draft {
     pub(crate) fn new(plan: &Plan, seats: &[Seat], mine: impl Fn(usize) -> bool) -> Self {
         let mut draft = Self {
             ticket: plan.ticket(),
+            hold: plan.ticket(),
+            indices: Vec::with_capacity(plan.len()),
             places: Vec::with_capacity(2),
             counters: Vec::with_capacity(plan.len() * COUNTER_BYTES),
             charges: Vec::with_capacity(plan.len() * CHARGE_BYTES),
@@ -94,20 +109,36 @@ impl Draft {
                 draft.put_counter(counter, charge.limit);
                 known.len() - 1
             });
-            draft.put_charge(place_number(at), charge, twins(plan, index, &mine));
+            draft.indices.push(short(index));
+            draft.put_charge(place_number(at), charge, &beside(plan, index, &mine));
         }
         draft
     }
 
     /// The plan is remembered under its name, if it has one.
     pub(crate) fn named(mut self, plan: &Plan, names: &Names) -> Self {
-        self.name = plan.idempotency().map(|idempotency| Name {
-            key: names.name(idempotency.key.as_ref()).1,
-            keep_us: idempotency.keep_us,
-            fingerprint: names.fingerprint(&written(plan)),
-            asked: idempotency.asked,
-        });
+        self.name = Name::of(plan, names);
         self
+    }
+
+    /// Whether it has charges that take slots when they are admitted.
+    pub(crate) fn takes_slots(&self) -> bool {
+        let kind = |charge: &[u8]| self.counters[(usize::from(charge[0]) - 1) * COUNTER_BYTES + 5];
+        self.charges.chunks(CHARGE_BYTES).any(|charge| kind(charge) == 5 && charge[2] < 2)
+    }
+
+    /// Of numbers for all charges of the plan, those of its own.
+    pub(crate) fn of_each(&self, all: &[u64]) -> Vec<u64> {
+        self.indices.iter().map(|index| all.get(usize::from(*index)).copied().unwrap_or(0)).collect()
+    }
+
+    /// Puts verdicts on its charges where they are in the plan.
+    pub(crate) fn put_verdicts(&self, verdicts: &[Verdict], all: &mut [Option<Verdict>]) {
+        for (index, verdict) in self.indices.iter().zip(verdicts) {
+            if let Some(place) = all.get_mut(usize::from(*index)) {
+                *place = Some(*verdict);
+            }
+        }
     }
 
     /// Whether it names no key, so that there is nobody to ask.
@@ -140,6 +171,7 @@ impl Draft {
         told.extend(double(preface.now_us).to_le_bytes());
         told.extend(f64::from(preface.slack_ms).to_le_bytes());
         told.extend(self.ticket.0.to_be_bytes());
+        told.extend(self.hold.0.to_be_bytes());
         told.push(short(self.places.len()));
         for place in &self.places {
             place.write(&mut keys, &mut told);
@@ -171,30 +203,50 @@ impl Draft {
         self.counters.push(place);
         self.counters.extend(id.to_le_bytes());
         self.counters.push(kind);
-        numbers.into_iter().for_each(|number| put_double(number, &mut self.counters));
+        for number in numbers {
+            put_double(number, &mut self.counters);
+        }
     }
 
-    fn put_charge(&mut self, counter: u8, charge: Charge<'_>, twins: Twins) {
+    fn put_charge(&mut self, counter: u8, charge: Charge<'_>, beside: &Beside) {
         let (pay, of) = match charge.pay {
             Pay::IfAdmitted => (0, 0),
             Pay::Always => (1, 0),
             Pay::Never => (2, 0),
-            Pay::IfRefused { of } => (3, of),
+            Pay::IfRefused { .. } => (3, beside.closes),
         };
         let group = u8::try_from(charge.group).expect("a plan has at most 64 groups");
         self.charges.extend([counter, group, pay, of]);
         put_double(charge.cost, &mut self.charges);
-        put_double(twins.total, &mut self.charges);
-        self.charges.push(twins.payer);
+        put_double(beside.total, &mut self.charges);
+        self.charges.push(beside.payer);
     }
 
     fn write_name(&self, keys: &mut Keys, told: &mut Vec<u8>) {
         told.push(keys.add_if(self.name.as_ref().map(|name| name.key.as_slice())));
-        let name = self.name.as_ref();
-        put_double(name.map_or(0, |name| name.keep_us.min(1 << 51)), told);
-        told.extend(name.map_or([0; 8], |name| name.fingerprint));
-        told.push(u8::from(name.is_some_and(|name| name.asked.is_some())));
-        told.extend(name.and_then(|name| name.asked).unwrap_or(0).to_be_bytes());
+        put_double(self.name.as_ref().map_or(0, |name| name.keep_us), told);
+        match &self.name {
+            Some(name) => name.write_to(told),
+            None => told.extend([0; 17]),
+        }
+    }
+}
+
+impl Name {
+    pub(crate) fn of(plan: &Plan, names: &Names) -> Option<Self> {
+        plan.idempotency().map(|idempotency| Self {
+            key: names.name(idempotency.key.as_ref()).1,
+            keep_us: idempotency.keep_us.min(1 << 51),
+            fingerprint: names.fingerprint(&written(plan)),
+            asked: idempotency.asked,
+        })
+    }
+
+    /// What tells plans under this name apart, as the scripts compare it.
+    pub(crate) fn write_to(&self, out: &mut Vec<u8>) {
+        out.extend(self.fingerprint);
+        out.push(u8::from(self.asked.is_some()));
+        out.extend(self.asked.unwrap_or(0).to_be_bytes());
     }
 }
 
@@ -229,21 +281,26 @@ impl Keys {
     }
 }
 
-/// What all charges of one group on one counter cost together, and which of them pays.
-struct Twins {
+/// What a charge's place among the others comes to.
+struct Beside {
+    /// What all charges of its group on its counter cost together.
     total: u64,
+    /// Which of them pays.
     payer: u8,
+    /// How many of those right before it close it, if it is a gate: only those that are in the same draft.
+    closes: u8,
 }
 
-fn twins(plan: &Plan, index: usize, mine: &impl Fn(usize) -> bool) -> Twins {
+fn beside(plan: &Plan, index: usize, mine: &impl Fn(usize) -> bool) -> Beside {
     let charge = plan.get(index);
     let is_twin = |other: &Charge<'_>| other.group == charge.group && other.key == charge.key;
     let all = || plan.charges().enumerate().filter(|(other, _)| mine(*other));
-    let total = all()
-        .filter(|(_, other)| is_twin(other))
-        .fold(0_u64, |total, (_, twin)| total.saturating_add(twin.cost));
+    let twins = all().filter(|(_, other)| is_twin(other));
+    let total = twins.fold(0_u64, |total, (_, twin)| total.saturating_add(twin.cost));
     let payer = all().position(|(_, other)| is_twin(&other)).expect("it is a twin of itself");
-    Twins { total, payer: place_number(payer) }
+    let of = if let Pay::IfRefused { of } = charge.pay { usize::from(of) } else { 0 };
+    let closes = (index - of..index).filter(|before| mine(*before)).count();
+    Beside { total, payer: place_number(payer), closes: short(closes) }
 }
 
 /// The kind of arithmetic, and its numbers in the order that the scripts know.

@@ -7,13 +7,22 @@ use smallvec::SmallVec;
 use tidegate_core::{Charge, Limit, Numbers, Outcome, Pay, Plan, State, Timestamp, Window};
 use tidegate_store::{Answer, Verdicts};
 
-use crate::bytes::{double, take_double};
+use crate::bytes::double;
 use crate::call::Call;
 use crate::names::{Form, Seat};
 use crate::{scripts, value};
 
 /// The most charges that it is worth it for.
 const MOST_CHARGES: usize = 8;
+
+/// The instant, how much longer values are kept, and how many charges there are if all are meters.
+const HEAD_BYTES: usize = 13;
+
+/// Kinds of charges.
+const METER: u8 = 1;
+const ALIGNED: u8 = 3;
+const FIRST_HIT: u8 = 4;
+const SLIDING: u8 = 5;
 
 /// What is asked of the lean script.
 pub(crate) struct Lean {
@@ -38,9 +47,10 @@ impl Lean {
         if plan.len() > MOST_CHARGES || plan.idempotency().is_some() {
             return None;
         }
-        let mut told = Vec::with_capacity(12 + 18 * plan.len());
+        let mut told = Vec::with_capacity(HEAD_BYTES + 18 * plan.len());
         told.extend(double(now_us).to_le_bytes());
         told.extend(slack_ms.to_le_bytes());
+        told.push(0);
         let mut order: SmallVec<[usize; MOST_CHARGES]> = (0..plan.len()).collect();
         order.sort_unstable_by_key(|index| seats[*index].id);
         let mut last = None;
@@ -52,6 +62,9 @@ impl Lean {
             told.extend(seat.id.to_le_bytes());
             put_charge(charge.limit, charge.cost, &mut told)?;
         }
+        if told[HEAD_BYTES..].chunks(18).all(|charge| charge.ends_with(&[METER])) {
+            told[HEAD_BYTES - 1] = u8::try_from(plan.len()).ok()?;
+        }
         Some(Self { told })
     }
 
@@ -62,9 +75,45 @@ impl Lean {
     }
 }
 
-/// The answer, from the instant and the value as it was; `None` if it cannot be read.
-pub(crate) fn answer(plan: &Plan, seats: &[Seat], mut reply: &[u8]) -> Option<Answer> {
-    let now = Timestamp::from_micros(take_double(&mut reply)?);
+/// What the script answers: the value as it was, and the server's time if that counts. Nothing if the check is not a common one.
+pub(crate) struct Before {
+    value: Vec<u8>,
+    now: Option<Timestamp>,
+}
+
+/// Reads a reply: one of an array, or the only one in it. `Err` if it is no reply of this script.
+pub(crate) fn before(reply: redis::Value) -> Result<Option<Before>, Garbled> {
+    match reply {
+        redis::Value::Nil => Ok(None),
+        redis::Value::Array(mut parts) if matches!(parts.first(), Some(redis::Value::BulkString(_))) => {
+            let time = parts.split_off(1);
+            let Some(redis::Value::BulkString(value)) = parts.pop() else { return Err(Garbled) };
+            let now = match time.as_slice() {
+                [] => None,
+                [seconds, micros] => Some(instant(seconds, micros).ok_or(Garbled)?),
+                _ => return Err(Garbled),
+            };
+            Ok(Some(Before { value, now }))
+        }
+        redis::Value::Array(mut replies) if replies.len() == 1 => before(replies.remove(0)),
+        _ => Err(Garbled),
+    }
+}
+
+/// A reply that cannot be understood.
+pub(crate) struct Garbled;
+
+fn instant(seconds: &redis::Value, micros: &redis::Value) -> Option<Timestamp> {
+    let number = |value: &redis::Value| match value {
+        redis::Value::BulkString(digits) => std::str::from_utf8(digits).ok()?.parse::<u64>().ok(),
+        _ => None,
+    };
+    Some(Timestamp::from_micros(number(seconds)?.checked_mul(1_000_000)?.checked_add(number(micros)?)?))
+}
+
+/// The answer, from the value as it was, at the server's time or at that one; `None` if it cannot be read.
+pub(crate) fn answer(plan: &Plan, seats: &[Seat], before: &Before, now: Timestamp) -> Option<Answer> {
+    let (now, mut reply) = (before.now.unwrap_or(now), before.value.as_slice());
     let mut states: SmallVec<[State; 4]> = SmallVec::from_elem(State::EMPTY, seats.len());
     if !reply.is_empty() {
         value::take_head(&mut reply)?;
@@ -102,19 +151,19 @@ fn put_charge(limit: &Limit, cost: u64, told: &mut Vec<u8>) -> Option<()> {
         Numbers::Meter { capacity, rate, .. } => {
             let product = capacity.checked_mul(rate.per_us()).filter(|product| *product < 1 << 52);
             product.filter(|_| limit.window_us().is_some_and(|drain_us| drain_us < (1 << 40) - 1))?;
-            put([(1, 1), (cost, 3), (capacity, 3), (rate.units(), 2), (rate.per_us(), 5)], told)
+            put([(cost, 3), (capacity, 3), (rate.units(), 2), (rate.per_us(), 5), (METER.into(), 1)], told)
         }
         Numbers::FixedWindow { amount, window } => {
             let (kind, length) = match window {
-                Window::Aligned(length) => (3, length),
-                Window::FirstHit(length) => (4, length),
+                Window::Aligned(length) => (ALIGNED, length),
+                Window::FirstHit(length) => (FIRST_HIT, length),
                 Window::Calendar(_) => return None,
             };
             let length_us = u64::try_from(length.as_micros()).ok()?;
-            put([(kind, 1), (cost, 4), (amount, 4), (length_us, 5)], told)
+            put([(cost, 4), (amount, 4), (length_us, 5), (kind.into(), 1)], told)
         }
         Numbers::SlidingWindow { amount, part_us, parts: 1 } if part_us < 1 << 32 => {
-            put([(5, 1), (cost, 3), (amount, 3), (part_us, 7)], told)
+            put([(cost, 3), (amount, 3), (part_us, 7), (SLIDING.into(), 1)], told)
         }
         _ => None,
     }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tidegate_core::Ticket;
 
-use crate::draft::Draft;
+use crate::draft::Held;
 
 /// How many are remembered: of more, the oldest are looked up.
 const MOST: usize = 16_384;
@@ -16,15 +16,15 @@ pub(crate) struct Open(Mutex<Drafts>);
 
 #[derive(Default)]
 struct Drafts {
-    by_ticket: HashMap<Ticket, Draft>,
+    by_ticket: HashMap<Ticket, Held>,
     order: VecDeque<Ticket>,
 }
 
 impl Open {
-    pub(crate) fn insert(&self, draft: Draft) {
+    pub(crate) fn insert(&self, ticket: Ticket, held: Held) {
         self.with(|drafts| {
-            drafts.order.push_back(draft.ticket);
-            drafts.by_ticket.insert(draft.ticket, draft);
+            drafts.order.push_back(ticket);
+            drafts.by_ticket.insert(ticket, held);
             while drafts.order.len() > MOST {
                 let oldest = drafts.order.pop_front();
                 oldest.and_then(|oldest| drafts.by_ticket.remove(&oldest));
@@ -32,11 +32,11 @@ impl Open {
         });
     }
 
-    pub(crate) fn remove(&self, ticket: Ticket) -> Option<Draft> {
+    pub(crate) fn remove(&self, ticket: Ticket) -> Option<Held> {
         self.with(|drafts| drafts.by_ticket.remove(&ticket))
     }
 
-    pub(crate) fn get(&self, ticket: Ticket) -> Option<Draft> {
+    pub(crate) fn get(&self, ticket: Ticket) -> Option<Held> {
         self.with(|drafts| drafts.by_ticket.get(&ticket).cloned())
     }
 

@@ -24,10 +24,24 @@ pub(crate) static GENERAL: LazyLock<Script> = LazyLock::new(|| {
 });
 
 /// The common check.
-pub(crate) static LEAN: LazyLock<Script> = LazyLock::new(|| script(include_str!("../lua/lean.lua"), true));
+pub(crate) static LEAN: LazyLock<Script> = LazyLock::new(|| {
+    script(
+        concat!(
+            include_str!("../lua/lean_head.lua"),
+            "local function merged()\n",
+            include_str!("../lua/merge.lua"),
+            "end\n",
+            include_str!("../lua/lean.lua"),
+        ),
+        true,
+    )
+});
 
 /// What is written down under a key.
 pub(crate) static FETCH: LazyLock<Script> = LazyLock::new(|| script(include_str!("../lua/fetch.lua"), false));
+
+/// Notes with an end.
+pub(crate) static NOTE: LazyLock<Script> = LazyLock::new(|| script(include_str!("../lua/note.lua"), false));
 
 fn script(text: &'static str, joins: bool) -> Script {
     Script { text, sha: sha1_hex(text).leak(), joins }

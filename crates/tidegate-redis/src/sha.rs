@@ -38,18 +38,19 @@ fn schedule(block: &[u8; 64]) -> [u32; 80] {
     words
 }
 
-fn mixed([mut a, mut b, mut c, mut d, mut e]: [u32; 5], words: &[u32; 80]) -> [u32; 5] {
+fn mixed(mut state: [u32; 5], words: &[u32; 80]) -> [u32; 5] {
     for (index, word) in words.iter().enumerate() {
+        let [first, x, y, z, last] = state;
         let (choice, constant) = match index / 20 {
-            0 => ((b & c) | (!b & d), 0x5a82_7999),
-            1 => (b ^ c ^ d, 0x6ed9_eba1),
-            2 => ((b & c) | (b & d) | (c & d), 0x8f1b_bcdc_u32),
-            _ => (b ^ c ^ d, 0xca62_c1d6),
+            0 => ((x & y) | (!x & z), 0x5a82_7999),
+            1 => (x ^ y ^ z, 0x6ed9_eba1),
+            2 => ((x & y) | (x & z) | (y & z), 0x8f1b_bcdc_u32),
+            _ => (x ^ y ^ z, 0xca62_c1d6),
         };
-        let next = [choice, e, constant, *word].into_iter().fold(a.rotate_left(5), u32::wrapping_add);
-        (e, d, c, b, a) = (d, c, b.rotate_left(30), a, next);
+        let next = [choice, last, constant, *word].into_iter().fold(first.rotate_left(5), u32::wrapping_add);
+        state = [next, first, x.rotate_left(30), y, z];
     }
-    [a, b, c, d, e]
+    state
 }
 
 #[cfg(test)]

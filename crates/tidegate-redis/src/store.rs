@@ -1,11 +1,17 @@
 //! The store: plans become calls of scripts, and replies become answers.
 
-mod ask;
 mod ways;
+mod across;
+mod notes;
+mod homes;
+mod ask;
 
 pub(crate) use ask::{garbled, unavailable};
 
 use std::future::Future;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use tidegate_core::{KeyRef, Limit, Plan, State, Ticket, Timestamp};
 use tidegate_store::{Answer, Hold, Settlement, Store, StoreError};
@@ -19,17 +25,26 @@ use crate::value;
 
 /// Counters in Redis: every plan is decided by one script, which reads all, computes all and writes all.
 pub struct Redis<C> {
-    caller: C,
-    names: Names,
+    caller: Arc<C>,
+    names: Arc<Names>,
     clock: Clock,
-    open: Open,
+    open: Arc<Open>,
+    /// A random number, and how many holds have been named after it.
+    node: u64,
+    holds: Arc<AtomicU64>,
 }
 
-impl<C: Caller> Redis<C> {
+impl<C: Caller + 'static> Redis<C> {
     /// A store behind that caller.
     pub fn new(caller: C, settings: &Settings) -> Self {
-        let names = Names::new(&settings.prefix, settings.secret);
-        Self { caller, names, clock: settings.clock, open: Open::default() }
+        Self {
+            caller: Arc::new(caller),
+            names: Arc::new(Names::new(&settings.prefix, settings.secret)),
+            clock: settings.clock,
+            open: Arc::new(Open::default()),
+            node: RandomState::new().hash_one(0),
+            holds: Arc::new(AtomicU64::new(0)),
+        }
     }
 
     /// The state of a counter as it is written: what has ended since then, or is due back, is still in it.
@@ -50,6 +65,20 @@ impl<C: Caller> Redis<C> {
     }
 }
 
+/// Another handle to the same store.
+impl<C> Clone for Redis<C> {
+    fn clone(&self) -> Self {
+        Self {
+            caller: Arc::clone(&self.caller),
+            names: Arc::clone(&self.names),
+            clock: self.clock,
+            open: Arc::clone(&self.open),
+            node: self.node,
+            holds: Arc::clone(&self.holds),
+        }
+    }
+}
+
 /// What it counts stays in the servers.
 impl<C> std::fmt::Debug for Redis<C> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -60,7 +89,7 @@ impl<C> std::fmt::Debug for Redis<C> {
     }
 }
 
-impl<C: Caller> Store for Redis<C> {
+impl<C: Caller + 'static> Store for Redis<C> {
     fn decide(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<Answer, StoreError>> + Send {
         self.decided(plan, now)
     }

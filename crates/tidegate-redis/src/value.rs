@@ -128,6 +128,8 @@ fn fields<const N: usize>(input: &mut &[u8], sizes: [usize; N]) -> Option<[u64; 
 fn portable_state(tag: u8, numbers: &[u64]) -> Option<State> {
     let mut bytes = Vec::with_capacity(1 + numbers.len() * 4);
     bytes.push(tag);
-    numbers.iter().for_each(|number| portable::put(*number, &mut bytes));
+    for number in numbers {
+        portable::put(*number, &mut bytes);
+    }
     State::read_from(&mut bytes.as_slice())
 }

@@ -10,3 +10,7 @@ mod conformance;
 mod history;
 #[path = "redis/differential.rs"]
 mod differential;
+#[path = "redis/across.rs"]
+mod across;
+#[path = "redis/keys.rs"]
+mod keys;

@@ -14,6 +14,7 @@ use crate::secret;
 
 /// What decides.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it, and memory should be near")]
 pub(crate) enum Stack {
     /// This process by itself.
     Memory(Memory),

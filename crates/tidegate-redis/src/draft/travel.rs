@@ -2,17 +2,40 @@
 
 use tidegate_core::Ticket;
 
-use super::{CHARGE_BYTES, COUNTER_BYTES, Draft, Name, Place, short};
+use super::{CHARGE_BYTES, COUNTER_BYTES, Draft, Held, Name, Place, short};
 use crate::bytes::{put_short, take, take_byte, take_short};
 use crate::names::Form;
 
 /// The version of the encoding: others are not read.
 const VERSION: u8 = 1;
 
-impl Draft {
+impl Held {
     /// Writes it behind what is there.
     pub(crate) fn write_to(&self, out: &mut Vec<u8>) {
-        out.extend([VERSION, short(self.places.len())]);
+        out.extend([VERSION, u8::from(self.apart), short(self.drafts.len())]);
+        self.drafts.iter().for_each(|draft| draft.write_to(out));
+    }
+
+    /// Reads what was written under that key for a ticket.
+    pub(crate) fn read_from(ticket: Ticket, key: &[u8], input: &mut &[u8]) -> Option<Self> {
+        let [version, apart, count] = take(input)?;
+        let apart = apart == 1;
+        let draft = |_| {
+            let mut draft = Draft::read_from(ticket, input)?;
+            draft.index = (!apart).then(|| key.to_vec());
+            Some(draft)
+        };
+        (version == VERSION).then_some(())?;
+        Some(Self { drafts: (0..count).map(draft).collect::<Option<_>>()?, apart })
+    }
+}
+
+impl Draft {
+    /// Writes it behind what is there.
+    fn write_to(&self, out: &mut Vec<u8>) {
+        out.extend(self.ticket.0.to_be_bytes());
+        put_short(&self.indices, out);
+        out.push(short(self.places.len()));
         for place in &self.places {
             out.extend([place.form as u8, place.levels, u8::from(place.lends)]);
             put_short(&place.key, out);
@@ -27,10 +50,9 @@ impl Draft {
     }
 
     /// Takes one from the beginning of what is there. Of its name it knows no more than is needed to forget it.
-    pub(crate) fn read_from(ticket: Ticket, input: &mut &[u8]) -> Option<Self> {
-        if take_byte(input)? != VERSION {
-            return None;
-        }
+    fn read_from(hold: Ticket, input: &mut &[u8]) -> Option<Self> {
+        let ticket = Ticket(u128::from_be_bytes(take(input)?));
+        let indices = take_short(input)?.to_vec();
         let count = take_byte(input)?;
         let places = (0..count).map(|_| read_place(input)).collect::<Option<_>>()?;
         let counters = read_items(COUNTER_BYTES, input)?;
@@ -44,7 +66,7 @@ impl Draft {
             asked: None,
         });
         let record = Some(record).filter(|key| !key.is_empty());
-        Some(Self { ticket, places, counters, charges, name, record, index: None })
+        Some(Self { ticket, hold, indices, places, counters, charges, name, record, index: None })
     }
 }
 

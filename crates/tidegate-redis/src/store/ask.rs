@@ -16,7 +16,7 @@ const MOST_TRIES: usize = 200;
 /// How much longer values are kept when the server does not know the time.
 const SLACK_MS: u32 = 3_600_000;
 
-impl<C: Caller> Redis<C> {
+impl<C: Caller + 'static> Redis<C> {
     /// Calls the general script with a draft and what comes behind it. Nothing is written before it has all keys.
     pub(super) async fn ask(
         &self,
@@ -58,17 +58,18 @@ impl<C: Caller> Redis<C> {
         self.call(Call::new(&scripts::FETCH, keys, SmallVec::new())).await
     }
 
-    /// One call, and the bytes that it answers, alone or as the only one of an array; `None` if there are none.
+    /// One call, and the bytes that it answers; `None` if there are none.
     pub(super) async fn call(&self, call: Call) -> Result<Option<Vec<u8>>, StoreError> {
-        match self.caller.call(call).await.map_err(unavailable)? {
+        match self.reply(call).await? {
             redis::Value::BulkString(bytes) => Ok(Some(bytes)),
-            redis::Value::Array(mut replies) => match (replies.pop(), replies.is_empty()) {
-                (Some(redis::Value::BulkString(bytes)), true) => Ok(Some(bytes)),
-                _ => Err(garbled()),
-            },
             redis::Value::Nil => Ok(None),
             _ => Err(garbled()),
         }
+    }
+
+    /// One call, and whatever it answers.
+    pub(super) async fn reply(&self, call: Call) -> Result<redis::Value, StoreError> {
+        self.caller.call(call).await.map_err(unavailable)
     }
 }
 

@@ -1,22 +1,25 @@
-//! The ways of a plan.
+//! The ways of a plan whose counters can all be named in one call. Others go [through several](super::across).
 
 use tidegate_core::{Plan, Ticket, Timestamp};
-use tidegate_store::{Answer, AtEnd, Hold, Settlement, StoreError};
+use tidegate_store::{Answer, AtEnd, Hold, Settlement, StoreError, Verdicts};
 
 use super::Redis;
 use super::ask::garbled;
 use crate::bytes::{put_double, take, take_double};
 use crate::call::Caller;
-use crate::draft::{Draft, Way};
+use crate::draft::{Draft, Held, Way};
 use crate::lean::{self, Lean};
 use crate::names::Seat;
 use crate::reply::Told;
 
-impl<C: Caller> Redis<C> {
+impl<C: Caller + 'static> Redis<C> {
     pub(super) async fn decided(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
         let seats = self.seats(plan);
         if let Some(answer) = self.decided_leanly(plan, &seats, now).await? {
             return Ok(answer);
+        }
+        if !self.is_one_call(plan, &seats) {
+            return self.decided_across(plan, &seats, now).await;
         }
         let mut draft = Draft::new(plan, &seats, |_| true).named(plan, &self.names);
         if draft.is_empty() {
@@ -34,19 +37,21 @@ impl<C: Caller> Redis<C> {
     ) -> Result<Option<Answer>, StoreError> {
         let (now_us, slack_ms) = self.time(now);
         let Some(lean) = Lean::new(plan, seats, now_us, slack_ms) else { return Ok(None) };
-        let reply = self.call(lean.call(seats)).await?.ok_or_else(garbled)?;
-        if reply.is_empty() {
-            return Ok(None);
-        }
-        lean::answer(plan, seats, &reply).ok_or_else(garbled).map(Some)
+        let reply = self.reply(lean.call(seats).for_plan(plan)).await?;
+        let Some(before) = lean::before(reply).map_err(|_| garbled())? else { return Ok(None) };
+        lean::answer(plan, seats, &before, now).ok_or_else(garbled).map(Some)
     }
 
     pub(super) async fn looked_at(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
-        let mut draft = self.draft(plan);
-        if draft.is_empty() {
+        let drafts = self.drafts(plan, &self.seats(plan));
+        if drafts.is_empty() {
             return Ok(nothing(plan));
         }
-        answer(plan, &self.ask(&mut draft, (Way::Read, now), &[]).await?)
+        let replies = self.ask_all(drafts, (Way::Read, now), &[]).await;
+        let parts = replies.into_iter().map(|(draft, reply)| Ok((draft, told(&reply?)?)));
+        let parts: Vec<(Draft, Told)> = parts.collect::<Result<_, StoreError>>()?;
+        let parts: Vec<_> = parts.iter().map(|(draft, told)| (draft.indices.as_slice(), told)).collect();
+        Told::joined(plan, &parts).and_then(|told| told.answer(plan)).ok_or_else(garbled)
     }
 
     pub(super) async fn reserved(
@@ -55,21 +60,20 @@ impl<C: Caller> Redis<C> {
         hold: Hold,
         now: Timestamp,
     ) -> Result<Answer, StoreError> {
-        let mut draft = self.draft(plan).named(plan, &self.names);
+        let seats = self.seats(plan);
         let (tag, index) = self.names.index(plan.ticket());
+        if !self.is_one_call(plan, &seats) || !self.are_neighbours(&seats, tag) {
+            return self.reserved_across(plan, &seats, hold, now).await;
+        }
+        let mut draft = Draft::new(plan, &seats, |_| true).named(plan, &self.names);
         draft.record = Some(self.names.record(tag, plan.ticket()));
         draft.index = Some(index);
-        let gives_back = hold.at_end == AtEnd::GiveBack;
-        if gives_back {
-            draft.lend();
-        }
-        let mut rest = Vec::new();
-        put_double(hold.term_us, &mut rest);
-        rest.push(u8::from(gives_back));
-        draft.write_to(&mut rest);
-        let answer = answer(plan, &self.ask(&mut draft, (Way::Reserve, now), &rest).await?)?;
+        let mut rest = reserving(hold, &mut draft);
+        let mut held = Held { drafts: vec![draft], apart: false };
+        held.write_to(&mut rest);
+        let answer = answer(plan, &self.ask(&mut held.drafts[0], (Way::Reserve, now), &rest).await?)?;
         if answer.allowed() && !answer.replayed {
-            self.open.insert(draft);
+            self.open.insert(plan.ticket(), held);
         }
         Ok(answer)
     }
@@ -81,34 +85,26 @@ impl<C: Caller> Redis<C> {
         costs: Option<&[u64]>,
         now: Timestamp,
     ) -> Result<Settlement, StoreError> {
-        let Some(mut draft) = self.reservation(ticket).await? else { return Ok(Settlement::Gone) };
-        let count = costs.map_or(0, <[u64]>::len);
-        let mut rest = vec![u8::from(costs.is_some()), u8::try_from(count).unwrap_or(u8::MAX)];
-        for cost in costs.unwrap_or_default() {
-            put_double(*cost, &mut rest);
+        let Some(mut held) = self.reservation(ticket).await? else { return Ok(Settlement::Gone) };
+        if held.apart {
+            return self.settled_across(ticket, held, costs, now).await;
         }
-        let reply = self.ask(&mut draft, (Way::Settle, now), &rest).await?;
-        if let [b'N', charges, _] = reply.as_slice() {
-            return Err(StoreError::CostCount { charges: usize::from(*charges), costs: count });
+        let draft = held.drafts.first_mut().ok_or_else(garbled)?;
+        let reply = self.ask(draft, (Way::Settle, now), &settling(costs)).await?;
+        if let [b'N', charges, costs] = reply.as_slice() {
+            return Err(StoreError::CostCount { charges: usize::from(*charges), costs: usize::from(*costs) });
         }
         self.open.remove(ticket);
-        match reply.split_first() {
-            Some((b'G', _)) => Ok(Settlement::Gone),
-            Some((b'A', told)) => {
-                let told = Told::read(told).ok_or_else(garbled)?;
-                Ok(Settlement::Settled(told.verdicts()))
-            }
-            _ => Err(garbled()),
-        }
+        if reply == b"G" { Ok(Settlement::Gone) } else { Ok(Settlement::Settled(told(&reply)?.verdicts())) }
     }
 
     pub(super) async fn released(&self, plan: &Plan, now: Timestamp) -> Result<u64, StoreError> {
-        self.number(plan, (Way::Release, now)).await
+        self.numbers(plan, (Way::Release, now), |_| true).await.map(|units| units.into_iter().sum())
     }
 
     pub(super) async fn renewed(&self, plan: &Plan, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        let end_us = self.number(plan, (Way::Renew, now)).await?;
-        Ok((end_us > 0).then_some(Timestamp::from_micros(end_us)))
+        let ends = self.numbers(plan, (Way::Renew, now), Draft::takes_slots).await?;
+        Ok(ends.into_iter().min().filter(|end_us| *end_us > 0).map(Timestamp::from_micros))
     }
 
     pub(super) async fn refunded(
@@ -117,47 +113,45 @@ impl<C: Caller> Redis<C> {
         charged_at: Timestamp,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let mut draft = self.draft(plan);
-        if draft.is_empty() {
-            return Ok(());
-        }
         let mut rest = Vec::new();
         put_double(charged_at.as_micros(), &mut rest);
-        self.ask(&mut draft, (Way::Refund, now), &rest).await.map(|_| ())
+        let drafts = self.drafts(plan, &self.seats(plan));
+        let replies = self.ask_all(drafts, (Way::Refund, now), &rest).await;
+        replies.into_iter().try_for_each(|(_, reply)| reply.map(|_| ()))
     }
 
     pub(super) async fn forgotten(&self, plan: &Plan, now: Timestamp) -> Result<usize, StoreError> {
-        let number = self.number(plan, (Way::Reset, now)).await?;
-        usize::try_from(number).map_err(|_| garbled())
+        let counts = self.numbers(plan, (Way::Reset, now), |_| true).await?;
+        usize::try_from(counts.into_iter().sum::<u64>()).map_err(|_| garbled())
     }
 
-    /// Goes a way that answers with one number.
-    async fn number(&self, plan: &Plan, way: (Way, Timestamp)) -> Result<u64, StoreError> {
-        let mut draft = self.draft(plan);
-        if draft.is_empty() {
-            return Ok(0);
-        }
-        let reply = self.ask(&mut draft, way, &[]).await?;
-        let Some((b'A', mut number)) = reply.split_first() else { return Err(garbled()) };
-        take_double(&mut number).ok_or_else(garbled)
+    /// Goes a way that answers with one number from each home.
+    async fn numbers(
+        &self,
+        plan: &Plan,
+        way: (Way, Timestamp),
+        counts: impl Fn(&Draft) -> bool,
+    ) -> Result<Vec<u64>, StoreError> {
+        let mut drafts = self.drafts(plan, &self.seats(plan));
+        drafts.retain(counts);
+        let number = |reply: Vec<u8>| match reply.split_first() {
+            Some((b'A', mut number)) => take_double(&mut number).ok_or_else(garbled),
+            _ => Err(garbled()),
+        };
+        let replies = self.ask_all(drafts, way, &[]).await;
+        replies.into_iter().map(|(_, reply)| reply.and_then(number)).collect()
     }
 
     /// What a ticket holds: as this node remembers it, or as it is written down.
-    async fn reservation(&self, ticket: Ticket) -> Result<Option<Draft>, StoreError> {
-        if let Some(draft) = self.open.get(ticket) {
-            return Ok(Some(draft));
+    async fn reservation(&self, ticket: Ticket) -> Result<Option<Held>, StoreError> {
+        if let Some(held) = self.open.get(ticket) {
+            return Ok(Some(held));
         }
         let (_, key) = self.names.index(ticket);
         let Some(written) = self.fetch(key.clone()).await? else { return Ok(None) };
         let mut written = written.as_slice();
         let _end: [u8; 8] = take(&mut written).ok_or_else(garbled)?;
-        let mut draft = Draft::read_from(ticket, &mut written).ok_or_else(garbled)?;
-        draft.index = Some(key);
-        Ok(Some(draft))
-    }
-
-    fn draft(&self, plan: &Plan) -> Draft {
-        Draft::new(plan, &self.seats(plan), |_| true)
+        Held::read_from(ticket, &key, &mut written).ok_or_else(garbled).map(Some)
     }
 
     fn seats(&self, plan: &Plan) -> Vec<Seat> {
@@ -165,20 +159,43 @@ impl<C: Caller> Redis<C> {
     }
 }
 
+/// What a reservation is told behind its draft.
+pub(super) fn reserving(hold: Hold, draft: &mut Draft) -> Vec<u8> {
+    let gives_back = hold.at_end == AtEnd::GiveBack;
+    if gives_back {
+        draft.lend();
+    }
+    let mut rest = Vec::new();
+    put_double(hold.term_us, &mut rest);
+    rest.push(u8::from(gives_back));
+    rest
+}
+
+/// What settling is told behind its draft: at costs, or at nothing.
+pub(super) fn settling(costs: Option<&[u64]>) -> Vec<u8> {
+    let count = costs.map_or(0, <[u64]>::len);
+    let mut rest = vec![u8::from(costs.is_some()), u8::try_from(count).unwrap_or(u8::MAX)];
+    costs.unwrap_or_default().iter().for_each(|cost| put_double(*cost, &mut rest));
+    rest
+}
+
 /// The answer to a plan without charges.
 fn nothing(plan: &Plan) -> Answer {
-    Answer::new(plan, tidegate_store::Verdicts::new(), |_| false)
+    Answer::new(plan, Verdicts::new(), |_| false)
+}
+
+/// An answer that is not a replay.
+pub(super) fn told(reply: &[u8]) -> Result<Told, StoreError> {
+    match reply.split_first() {
+        Some((b'A', bytes)) => Told::read(bytes).ok_or_else(garbled),
+        _ => Err(garbled()),
+    }
 }
 
 fn answer(plan: &Plan, reply: &[u8]) -> Result<Answer, StoreError> {
-    let told = |bytes| Told::read(bytes).ok_or_else(garbled);
     match reply.split_first() {
-        Some((b'A', bytes)) => told(bytes)?.answer(plan).ok_or_else(garbled),
-        Some((b'P', [b'A', bytes @ ..])) => told(bytes)?.answer(plan).map(Answer::replay).ok_or_else(garbled),
-        Some((b'Q', [b'A', bytes @ ..])) => {
-            let told = told(bytes)?;
-            Ok(Answer::remembered(told.ticket, told.delay_us))
-        }
-        _ => Err(garbled()),
+        Some((b'P', known)) => told(known)?.answer(plan).map(Answer::replay).ok_or_else(garbled),
+        Some((b'Q', known)) => told(known).map(|told| Answer::remembered(told.ticket, told.delay_us)),
+        _ => told(reply)?.answer(plan).ok_or_else(garbled),
     }
 }

@@ -85,7 +85,7 @@ impl Pair {
         }
         let plan = self.reserved[which % self.reserved.len()].clone();
         let (now, ticket) = (self.now, plan.ticket());
-        let node = if which % 3 == 0 { &self.other } else { &self.redis };
+        let node = if which.is_multiple_of(3) { &self.other } else { &self.redis };
         if let Some(times) = times {
             let costs: Vec<u64> = plan.charges().map(|charge| charge.cost * times / 2).collect();
             let ours = wait(node.commit(ticket, &costs, now));

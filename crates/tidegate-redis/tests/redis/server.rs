@@ -57,10 +57,14 @@ impl Server {
         self.two_nodes().0
     }
 
+    /// A prefix that nobody else has.
+    pub(crate) fn prefix() -> String {
+        format!("{}:", NUMBER.fetch_add(1, Ordering::Relaxed))
+    }
+
     /// Two nodes with the same keys.
     pub(crate) fn two_nodes(&self) -> (Redis<Self>, Redis<Self>) {
-        let prefix = format!("{}:", NUMBER.fetch_add(1, Ordering::Relaxed));
-        let settings = Settings { prefix, clock: Clock::Given, ..Settings::default() };
+        let settings = Settings { prefix: Self::prefix(), clock: Clock::Given, ..Settings::default() };
         (Redis::new(self.clone(), &settings), Redis::new(self.clone(), &settings))
     }
 }
@@ -68,6 +72,26 @@ impl Server {
 /// Waits for what is asked.
 pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
     RUNTIME.block_on(future)
+}
+
+/// Waits for what is asked on this thread, outside of any runtime: nothing goes on meanwhile.
+pub(crate) fn ready<T>(future: impl Future<Output = T>) -> T {
+    let mut future = std::pin::pin!(future);
+    let waker = std::task::Waker::from(Arc::new(Unpark(std::thread::current())));
+    loop {
+        match future.as_mut().poll(&mut std::task::Context::from_waker(&waker)) {
+            std::task::Poll::Ready(output) => return output,
+            std::task::Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
+struct Unpark(std::thread::Thread);
+
+impl std::task::Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
 }
 
 /// Where `tools/needs` puts it, or wherever `VALKEY_SERVER` says.
@@ -117,6 +141,14 @@ impl Caller for Server {
 
     fn are_neighbours(&self, _: &[u8], _: &[u8]) -> bool {
         true
+    }
+}
+
+impl Server {
+    /// Sends a command as it is.
+    pub(crate) fn send<T: redis::FromRedisValue + Send + 'static>(&self, command: redis::Cmd) -> T {
+        let mut connection = self.0.connection.clone();
+        RUNTIME.block_on(async move { command.query_async(&mut connection).await.unwrap() })
     }
 }
 

@@ -1,0 +1,168 @@
+-- The common check, entry by entry: the value may have others than those that are asked about.
+local byte, sub = string.byte, string.sub
+
+-- Windows take an entry's place in the value, 0 if it has none, and a charge's place in what is asked. They give the new entry and
+-- when it expires; false if the charge is refused, nothing if it is not common.
+local function fixed_window(value, entry, told, at, now)
+  local id, cost, amount, length, form = read('<I4I4I4I5B', told, at)
+  local used, start, time = 0, nil, now
+  if entry > 0 then
+    local old_used, old_start = read('<I4I7', value, entry + 5)
+    if old_start <= now + STANDSTILL then
+      if time < old_start then
+        time = old_start
+      end
+      if form == 4 then
+        start = time < old_start + length and old_start or time
+      else
+        start = time - time % length
+      end
+      used = old_start >= start and old_used or 0
+    end
+  end
+  start = start or (form == 4 and time or time - time % length)
+  used = used + cost
+  if used > amount then
+    return false
+  end
+  return pack('<I4BI4I7I6', id, 3, used, start, length), start + length
+end
+
+local function sliding_window(value, entry, told, at, now)
+  local id, cost, amount, length = read('<I4I3I3I7', told, at)
+  local newest, oldest, start, time = 0, 0, nil, now
+  if entry > 0 then
+    local old_newest, old_start, old_oldest = read('<I3I7I3', value, entry + 5)
+    if old_start <= now + STANDSTILL then
+      if time < old_start then
+        time = old_start
+      end
+      start = time - time % length
+      if start == old_start then
+        newest, oldest = old_newest, old_oldest
+      elseif start == old_start + length then
+        oldest = old_newest
+      end
+    end
+  end
+  start = start or time - time % length
+  local used = newest
+  if oldest > 0 then
+    local parts = oldest * (length - (time - start))
+    if parts >= EXACT then
+      return nil
+    end
+    local rest = parts % length
+    used = used + (parts - rest) / length
+    if rest > 0 then
+      used = used + 1
+    end
+  end
+  if used + cost > amount then
+    return false
+  end
+  return pack('<I4BI3I7I3I4', id, 5, newest + cost, start, oldest, length), start + 2 * length
+end
+
+-- When an entry that nobody asks about expires.
+local function expiry(value, entry)
+  local kind = byte(value, entry + 4)
+  if kind == 1 then
+    local _, since, _, span = read('<I3I7I2I5', value, entry + 5)
+    return since + span
+  elseif kind == 3 then
+    local _, start, span = read('<I4I7I6', value, entry + 5)
+    return start + span
+  end
+  local newest, start, oldest, length = read('<I3I7I3I4', value, entry + 5)
+  return newest > 0 and start + 2 * length or oldest > 0 and start + length or 0
+end
+
+-- A meter's new entry from its old one: so many units at a mark, and the time in which they drain. False if refused, nothing if
+-- its sums are too large.
+local function meter(id, cost, capacity, units, per, used, since, part, span, now)
+  if since + span <= now or since > now + STANDSTILL then
+    used, since, part = 0, now, 0
+  else
+    if part >= units then
+      since, part = since + 1, 0
+    end
+    local parts = (now - since) * units - part
+    if parts >= EXACT then
+      return nil
+    elseif parts >= per then
+      local drained = (parts - parts % per) / per
+      if drained >= used then
+        used, since, part = 0, now, 0
+      else
+        parts = drained * per + part
+        used, part = used - drained, parts % units
+        since = since + (parts - part) / units
+      end
+    end
+  end
+  used = used + cost
+  if used > capacity then
+    return false
+  end
+  local parts = used * per + part
+  local rest = parts % units
+  span = (parts - rest) / units
+  if rest > 0 then
+    span = span + 1
+  end
+  return pack('<I4BI3I7I2I5', id, 1, used, since, part, span), since + span
+end
+
+-- One check. Entries and charges are both in the order of their ids; entries that nobody asks about stay if they count.
+local function check(key, told, value, now, slack)
+  local text, count, last, entry, stop = '\1\1', 0, 0, 3, #value
+  local id, kind, cost, capacity, units, per, its_id, used, since, part, span, changed, expires, _
+  for at = 14, #told + ASKED, ASKED do
+    if at < #told then
+      id, cost, capacity, units, per, kind = read('<I4I3I3I2I5B', told, at)
+    else
+      id = EXACT
+    end
+    while entry < stop do
+      its_id, _, used, since, part, span = read('<I4BI3I7I2I5', value, entry)
+      if its_id >= id then
+        break
+      end
+      expires = expiry(value, entry)
+      if expires > now then
+        text, count = text .. sub(value, entry, entry + ENTRY - 1), count + 1
+        last = expires > last and expires or last
+      end
+      entry = entry + ENTRY
+    end
+    if id == EXACT then
+      break
+    end
+    local own = 0
+    if entry < stop and its_id == id then
+      own, entry = entry, entry + ENTRY
+    else
+      used, since, part, span = 0, now, 0, 0
+    end
+    if kind == 1 then
+      changed, expires = meter(id, cost, capacity, units, per, used, since, part, span, now)
+    elseif kind == 5 then
+      changed, expires = sliding_window(value, own, told, at, now)
+    else
+      changed, expires = fixed_window(value, own, told, at, now)
+    end
+    if not changed then
+      return changed
+    end
+    text, count = text .. changed, count + 1
+    last = expires > last and expires or last
+  end
+  if count > 16 then
+    return nil
+  end
+  redis.call('SET', key, text, 'PX', math.floor((last - now + 999) / 1000) + slack)
+  return true
+end
+
+return check

@@ -1,0 +1,109 @@
+//! What is in the server: names, ends, bytes, and the server's own time.
+
+use std::time::Duration;
+
+use tidegate_core::{Bounds, Idempotency, Key, Limit, Plan, Rate, Ticket, Timestamp, Window};
+use tidegate_redis::{Redis, Settings};
+use tidegate_store::{AtEnd, Hold, Store as _, StoreError};
+
+use crate::server::{Server, wait};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+fn store(server: &Server) -> Redis<Server> {
+    Redis::new(server.clone(), &Settings::default())
+}
+
+fn gcra(per_hour: u64) -> Limit {
+    Limit::gcra(Rate::new(per_hour, HOUR).unwrap(), per_hour).unwrap()
+}
+
+fn one(home: &str, limit: Limit, ticket: u128) -> Plan {
+    let mut plan = Plan::new();
+    plan.charge(Key { home: &[home.as_bytes()], own: &[b"secret", b"bob"] }, limit, 1).unwrap();
+    plan.set_ticket(Ticket(ticket));
+    plan
+}
+
+fn keys(server: &Server) -> Vec<String> {
+    server.send(redis::cmd("KEYS").arg("*").take())
+}
+
+#[test]
+fn the_servers_clock_counts_and_every_key_has_an_end() {
+    let server = Server::redis();
+    let store = store(&server);
+    let limits = [
+        gcra(3),
+        Limit::fixed_window(3, Window::Aligned(HOUR)).unwrap(),
+        Limit::sliding_window_in_parts(3, HOUR, 6).unwrap(),
+        Limit::sliding_log(3, HOUR).unwrap(),
+        Limit::concurrency(3, HOUR).unwrap(),
+    ];
+    for (number, limit) in (0..).zip(limits) {
+        let admitted = (0..5).filter(|ticket| {
+            // What the caller's clock shows does not matter.
+            let now = Timestamp::from_micros(ticket * 1_000_000_000);
+            let plan = one(&format!("home {number}"), limit, u128::from(*ticket));
+            wait(store.decide(&plan, now)).unwrap().allowed()
+        });
+        assert_eq!(admitted.count(), 3, "{limit:?}");
+    }
+    let hold = Hold { term_us: 5_000_000, at_end: AtEnd::GiveBack };
+    let mut named = one("held", gcra(9), 77);
+    let key = Key { home: &[b"held"], own: &[b"request"] }.encode().unwrap();
+    named.set_idempotency(Idempotency { key, keep_us: 1_000_000, asked: None });
+    assert!(wait(store.reserve(&named, hold, Timestamp::ZERO)).unwrap().allowed());
+    let keys = keys(&server);
+    assert_eq!(
+        keys.len(),
+        5 + 5,
+        "five counters, and a value, its loans, a name, a record and an index: {keys:?}"
+    );
+    for key in &keys {
+        let left_ms: i64 = server.send(redis::cmd("PTTL").arg(key).take());
+        assert!(left_ms > 0, "{key} has no end");
+        assert!(!key.contains("secret") && !key.contains("bob"), "{key}");
+    }
+}
+
+#[test]
+fn a_calendar_that_does_not_hold_the_servers_time_is_sent_back() {
+    let server = Server::redis();
+    let at = |seconds: u64| Timestamp::from_micros(seconds * 1_000_000);
+    let bounds = Bounds { start: at(1), end: at(2), next_end: at(3) };
+    let plan = one("home", Limit::fixed_window(1, Window::Calendar(bounds)).unwrap(), 1);
+    let answer = wait(store(&server).decide(&plan, at(1)));
+    assert!(matches!(answer, Err(StoreError::Recalculate(_))));
+    assert!(keys(&server).is_empty());
+}
+
+#[test]
+fn four_limits_of_one_entity_are_one_small_value() {
+    let server = Server::redis();
+    let store = store(&server);
+    let mut plan = Plan::new();
+    for name in ["a", "b", "c", "d"] {
+        plan.charge(Key { home: &[b"acme"], own: &[name.as_bytes(), b"bob"] }, gcra(100), 1).unwrap();
+    }
+    assert!(wait(store.decide(&plan, Timestamp::ZERO)).unwrap().allowed());
+    let keys = keys(&server);
+    assert_eq!(keys.len(), 1);
+    let bytes: usize = server.send(redis::cmd("STRLEN").arg(&keys[0]).take());
+    assert_eq!((keys[0].len(), bytes), (30, 2 + 4 * 22));
+}
+
+#[test]
+fn a_value_of_a_newer_version_is_left_alone() {
+    let server = Server::redis();
+    let store = store(&server);
+    let plan = one("home", gcra(3), 1);
+    assert!(wait(store.decide(&plan, Timestamp::ZERO)).unwrap().allowed());
+    let key = &keys(&server)[0];
+    let newer: &[u8] = &[2, 1, 3];
+    server.send::<()>(redis::cmd("SET").arg(key).arg(newer).take());
+    let error = wait(store.decide(&plan, Timestamp::ZERO)).unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable { kind: "newer_format", maybe_charged: false, .. }));
+    let value: Vec<u8> = server.send(redis::cmd("GET").arg(key).take());
+    assert_eq!(value, newer);
+}
