@@ -131,7 +131,11 @@ impl Joiner {
                 let joiner = Arc::clone(self);
                 self.runtime.spawn(async move {
                     let turn = Turn(&joiner);
-                    batch.run(&joiner.link).await;
+                    let mut next = Some(batch);
+                    while let Some(batch) = next {
+                        batch.run(&joiner.link).await;
+                        next = joiner.queue().take(joiner.joins);
+                    }
                     drop(turn);
                 });
             }
