@@ -18,6 +18,8 @@ pub struct Heartbeat {
     pub told: String,
     /// How long it is taken to be there without being heard of again.
     pub term: Duration,
+    /// What the epoch is to be if there is none: a text that nobody has used before.
+    pub epoch: String,
 }
 
 /// Those who count together.
@@ -44,7 +46,7 @@ impl<C: Caller> Redis<C> {
     /// Says that this node is there, and hears who is.
     pub async fn beat(&self, beat: &Heartbeat) -> Result<Assembly, StoreError> {
         let term = beat.term.as_millis().to_string();
-        let arguments = [&beat.id, &beat.told, &term, &beat.id].map(|text| text.clone().into_bytes());
+        let arguments = [&beat.id, &beat.told, &term, &beat.epoch].map(|text| text.clone().into_bytes());
         let call = Call::new(
             &scripts::MEMBERS,
             SmallVec::from_iter([self.names().members()]),

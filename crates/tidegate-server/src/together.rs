@@ -70,7 +70,7 @@ impl Together {
     /// A node that counts with others, if it does.
     pub(crate) fn new(engine: Arc<Engine<Stack>>, clock: Clock, addresses: Addresses) -> Option<Self> {
         engine.store().shared()?;
-        let id = format!("{:032x}", rand_id(&clock));
+        let id = format!("{:032x}", random(&clock));
         Some(Self { engine, clock, id, addresses, heard: Arc::default() })
     }
 
@@ -107,14 +107,17 @@ impl Together {
     }
 
     async fn beat(&self, shared: &Shared, told: String) {
-        let beat = Heartbeat { id: self.id.clone(), told, term: TERM };
+        let (is_leaving, epoch) = (told.is_empty(), format!("{:032x}", random(&self.clock)));
+        let beat = Heartbeat { id: self.id.clone(), told, term: TERM, epoch };
         let heard = shared.inner().beat(&beat).await;
         if self.heard.take(heard.as_ref()) {
             tracing::warn!(
                 "the store has lost its counters: they begin anew, and long windows go on from what this node knows"
             );
         }
-        if let Ok(assembly) = heard {
+        if let Ok(assembly) = heard
+            && !is_leaving
+        {
             let members = u32::try_from(assembly.members.len()).unwrap_or(u32::MAX);
             if shared.members().get() != members.max(1) {
                 tracing::info!(members, "nodes that count together");
@@ -137,8 +140,8 @@ impl Together {
     }
 }
 
-/// Another number for each start of each node.
-fn rand_id(clock: &Clock) -> u128 {
+/// Another number each time, on each node.
+fn random(clock: &Clock) -> u128 {
     use std::hash::{BuildHasher as _, RandomState};
     let half =
         |salt: u64| u128::from(RandomState::new().hash_one((salt, clock().as_micros(), std::process::id())));
