@@ -16,6 +16,9 @@ use crate::scripts;
 /// The most values that one value can run over into: 16 entries each.
 const MOST_LEVELS: u8 = 15;
 
+/// The most keys of values and loans that a call names; a name, a record and an index come beside them.
+const MOST_KEYS: usize = 250;
+
 /// What a call of the general script is for.
 #[derive(Clone, Copy)]
 pub(crate) enum Way {
@@ -153,12 +156,14 @@ impl Draft {
 
     /// Looks at the loans of one of its values, counted from 1; whether that is more than before.
     pub(crate) fn lend_at(&mut self, place: u8) -> bool {
-        self.at(place).is_some_and(|place| !std::mem::replace(&mut place.lends, true))
+        let has_room = self.has_room();
+        self.at(place).is_some_and(|place| has_room && !std::mem::replace(&mut place.lends, true))
     }
 
     /// Looks further than so many values of one place; whether that can be.
     pub(crate) fn look_beyond(&mut self, place: u8, levels: u8) -> bool {
-        let Some(place) = self.at(place).filter(|_| levels <= MOST_LEVELS) else { return false };
+        let has_room = self.has_room() && levels <= MOST_LEVELS;
+        let Some(place) = self.at(place).filter(|_| has_room) else { return false };
         place.levels = levels;
         true
     }
@@ -183,6 +188,12 @@ impl Draft {
         told.push(keys.add_if(self.index.as_deref()));
         told.extend_from_slice(rest);
         Call { script: &scripts::GENERAL, keys: keys.0, arguments: SmallVec::from_iter([told]) }
+    }
+
+    /// Whether one more key can be named.
+    fn has_room(&self) -> bool {
+        let keys = |place: &Place| 1 + usize::from(place.levels) + usize::from(place.lends);
+        self.places.iter().map(keys).sum::<usize>() < MOST_KEYS
     }
 
     fn at(&mut self, place: u8) -> Option<&mut Place> {
