@@ -10,8 +10,11 @@ use crate::child::Child;
 use crate::engines::Width;
 use crate::protocol::{Command, Run, Spec};
 
-/// 2 MiB, 16 ways, lines of 64 bytes.
-pub(super) const LAST_LEVEL: &str = "2097152,16,64";
+/// The last-level cache of a child that is followed from its start: 2 MiB, 16 ways, lines of 64 bytes.
+const SMALL_LAST_LEVEL: &str = "2097152,16,64";
+
+/// That of one that is followed when it has loaded many keys: 32 MiB, as cores of servers share it.
+const LAST_LEVEL: &str = "33554432,16,64";
 
 /// Turns the counting on in a process that has begun without.
 const CONTROL: &str = "callgrind_control";
@@ -40,7 +43,8 @@ impl Counted {
         let options =
             ["valgrind", "--quiet", "--tool=callgrind", "--cache-sim=yes", "--toggle-collect=*timed_loop*"];
         let mut wrapper: Vec<String> = options.map(str::to_owned).to_vec();
-        wrapper.extend([format!("--LL={LAST_LEVEL}"), format!("--callgrind-out-file={file}")]);
+        let last_level = if since == Since::Loaded { LAST_LEVEL } else { SMALL_LAST_LEVEL };
+        wrapper.extend([format!("--LL={last_level}"), format!("--callgrind-out-file={file}")]);
         // It warns of the caches that it finds, though it is told which to simulate; the child's own messages stay.
         wrapper.push("--log-file=/dev/null".to_owned());
         if since == Since::Loaded {

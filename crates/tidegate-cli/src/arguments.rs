@@ -9,6 +9,7 @@ use crate::check::CheckArgs;
 use crate::demo::DemoArgs;
 use crate::explain::ExplainArgs;
 use crate::init::InitArgs;
+use crate::nodes::NodesArgs;
 use crate::validate::ValidateArgs;
 
 const EXAMPLES: &str = "\
@@ -20,6 +21,7 @@ Examples:
   tidegate validate rules/                what is wrong with them, and what they come to
   tidegate explain rules/ path=/x         which rules a request meets, and why not the others
   tidegate check api_key=k1 path=/x       ask a running server
+  tidegate nodes                          who counts together
   tidegate demo                           see it at work
   tidegate completions bash               completions for a shell
 
@@ -29,6 +31,7 @@ Exit codes: 0 ok, 1 something failed, 2 wrong usage, 3 wrong configuration or ru
 const SERVE_EXAMPLES: &str = "\
 Examples:
   tidegate serve --rules rules/
+  tidegate serve --rules rules/ --store redis://localhost:6379
   tidegate serve --rules rules/ --grpc off --http 127.0.0.1:0
   TIDEGATE_LOG_FORMAT=json tidegate serve --config tidegate.yaml
 
@@ -55,6 +58,8 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Say which rules a request meets, what it is charged where, and why not by the others
     Explain(ExplainArgs),
+    /// List the nodes that count together
+    Nodes(NodesArgs),
     /// Show a server with example rules and traffic at work
     Demo(DemoArgs),
     /// Print completions for a shell
@@ -74,7 +79,7 @@ pub(crate) struct Serve {
     /// The directory of rule files (*.yaml, *.yml), or one such file [env: TIDEGATE_RULES] [default: none, everything passes]
     #[arg(long, value_name = "DIR")]
     rules: Option<String>,
-    /// Where counters live: memory [env: TIDEGATE_STORE] [default: memory]
+    /// Where counters live: memory, redis://…, redis-cluster://… or redis-sentinel://… [env: TIDEGATE_STORE] [default: memory]
     #[arg(long, value_name = "URL")]
     store: Option<String>,
     /// Where Envoy's rate limit service listens, or off [env: TIDEGATE_GRPC] [default: 0.0.0.0:8081]

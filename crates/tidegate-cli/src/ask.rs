@@ -65,8 +65,17 @@ impl Client {
             self.address,
             body.len()
         );
+        self.asked(&request)
+    }
+
+    /// Asks for something; the status and the JSON of the answer.
+    pub(crate) fn get(&self, path: &str) -> Result<(u16, Value)> {
+        self.asked(&format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.address))
+    }
+
+    fn asked(&self, request: &str) -> Result<(u16, Value)> {
         let answer =
-            self.exchange(&request).map_err(|why| Unreachable { address: self.address.clone(), why })?;
+            self.exchange(request).map_err(|why| Unreachable { address: self.address.clone(), why })?;
         parse(&answer).with_context(|| format!("{} does not answer as Tidegate does", self.address))
     }
 

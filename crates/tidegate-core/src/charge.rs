@@ -5,9 +5,12 @@ mod pay;
 mod prepared;
 mod short;
 
+use std::time::Duration;
+
 use smallvec::SmallVec;
 
 use crate::algorithm::concurrency::Ticket;
+use crate::class::Class;
 use crate::key::{Key, KeyRef, KeyTooLong, PreparedKey};
 use crate::limit::Limit;
 
@@ -15,6 +18,7 @@ use keys::Keys;
 
 pub use pay::Pay;
 pub use prepared::{PreparedCharge, Values};
+pub use short::{ShortKey, ShortRoom};
 
 /// The most charges in one plan.
 pub const MAX_CHARGES: usize = 64;
@@ -43,6 +47,9 @@ pub struct Plan {
     /// A bit for each length that a key has, modulo 64: keys of other lengths are new.
     lengths: u64,
     groups: u16,
+    class: Class,
+    /// How long the store may take; 0 if nobody said.
+    patience_us: u32,
     /// Boxed, because most plans have none and every plan is moved about.
     idempotency: Option<Box<Idempotency>>,
 }
@@ -142,7 +149,29 @@ impl Plan {
         self.entries.clear();
         self.lengths = 0;
         self.groups = 0;
+        self.class = Class::default();
+        self.patience_us = 0;
         self.idempotency = None;
+    }
+
+    /// Says what hangs on the plan: the strictest class of the limits that decide.
+    pub fn set_class(&mut self, class: Class) {
+        self.class = class;
+    }
+
+    /// What hangs on the plan.
+    pub const fn class(&self) -> Class {
+        self.class
+    }
+
+    /// Says how long the store may take, because somebody waits no longer for the answer.
+    pub fn set_patience(&mut self, patience: Duration) {
+        self.patience_us = u32::try_from(patience.as_micros()).unwrap_or(u32::MAX);
+    }
+
+    /// How long the store may take, if somebody said.
+    pub fn patience(&self) -> Option<Duration> {
+        (self.patience_us > 0).then(|| Duration::from_micros(self.patience_us.into()))
     }
 
     /// Names what the plan will hold: the slots of its concurrency limits, and its reservation. A plan that holds

@@ -26,19 +26,24 @@ pub mod key;
 pub mod network;
 pub mod limit;
 pub mod numbers;
+pub mod class;
 pub mod charge;
 pub mod verdict;
 pub mod algorithm;
 pub mod state;
 pub mod packed;
 pub mod portable;
+pub mod breaker;
 #[cfg(test)]
 mod properties;
 
 pub use algorithm::Refund;
 pub use algorithm::concurrency::Ticket;
 pub use algorithm::fixed_window::{Bounds, Window};
-pub use charge::{Charge, Idempotency, MAX_CHARGES, Pay, Plan, PlanError, PreparedCharge, Values};
+pub use charge::{
+    Charge, Idempotency, MAX_CHARGES, Pay, Plan, PlanError, PreparedCharge, ShortKey, ShortRoom, Values,
+};
+pub use class::Class;
 pub use key::{EncodedParts, Key, KeyBuf, KeyRef, MAX_KEY_BYTES, MAX_PART_BYTES, PreparedKey};
 pub use limit::{Algorithm, Limit, LimitError, MAX_AMOUNT, MAX_WINDOW, Outside};
 pub use numbers::Numbers;

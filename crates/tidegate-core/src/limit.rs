@@ -302,6 +302,22 @@ impl Limit {
         }
     }
 
+    /// The part of the limit that one of so many may spend, rounded up, and at least `least`: of the amount, and of a rate. The
+    /// same limit with other numbers.
+    #[must_use]
+    pub fn divided(&self, among: u32, least: u64) -> Self {
+        let among = u64::from(among.max(1));
+        let part = |amount: u64| amount.div_ceil(among).max(least).clamp(1, amount);
+        let kind = match self.kind {
+            Kind::Meter(meter) => Kind::Meter(meter.divided(among, part(meter.capacity()))),
+            Kind::FixedWindow(window) => Kind::FixedWindow(window.with_amount(part(window.amount()))),
+            Kind::SlidingWindow(window) => Kind::SlidingWindow(window.with_amount(part(window.amount()))),
+            Kind::SlidingLog(log) => Kind::SlidingLog(log.with_amount(part(log.amount()))),
+            Kind::Concurrency(slots) => Kind::Concurrency(slots.with_slots(part(slots.slots()))),
+        };
+        Self { kind, ..*self }
+    }
+
     /// What makes this the same limit after its numbers have changed: the algorithm and, for those that count in
     /// windows, the kind and length of the window. It belongs into the keys of the limit's counters, so that another limit
     /// starts afresh. A meter's rate and a calendar's period are not in it: two of those need names to tell them apart.

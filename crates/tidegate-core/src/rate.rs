@@ -33,6 +33,12 @@ impl Rate {
         Ok(Self { units: amount / divisor, per_us: per_us / divisor })
     }
 
+    /// A part of it: as many units in so many times the time.
+    pub(crate) fn divided(self, among: u64) -> Self {
+        let divisor = gcd(self.units, among);
+        Self { units: self.units / divisor, per_us: self.per_us.saturating_mul(among / divisor) }
+    }
+
     /// The numerator in lowest terms.
     pub const fn units(self) -> u64 {
         self.units

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 use tidegate_core::{
-    Idempotency, Key, Limit, Pay, Plan, PlanError, PreparedKey, Ticket, Timestamp, Values, Window,
+    Class, Idempotency, Key, Limit, Pay, Plan, PlanError, PreparedKey, Ticket, Timestamp, Values, Window,
 };
 use tidegate_rules::Domain;
 use tidegate_rules::condition::Facts;
@@ -61,10 +61,19 @@ pub(crate) fn plan_into<'v>(
     } else {
         Writer { check, domain, matches, now, plan, meaning }.charge_chosen()?;
     }
+    if domain.class > Class::default() {
+        plan.set_class(class(domain, meaning));
+    }
     match check.idempotency_key {
         Some(name) => Writer { check, domain, matches, now, plan, meaning }.idempotency(name),
         None => Ok(()),
     }
+}
+
+/// The strictest class of the limits that have a say.
+fn class(domain: &Domain, meaning: &Meaning) -> Class {
+    let deciding = meaning.parts.iter().filter(|part| part.enforced);
+    deciding.filter_map(|part| Some(domain.rules.get(part.at.rule as usize)?.class)).max().unwrap_or_default()
 }
 
 /// Whether one of the rules decides by itself, which none does that decides by its limits.

@@ -90,6 +90,9 @@ fn answered(decision: &mut Decision) {
     let Some(answer) = &decision.answer else { return };
     decision.id = answer.ticket;
     decision.replayed = answer.replayed;
+    if answer.local {
+        decision.state = Consistency::Local;
+    }
     if let Some(Clear { holds, least_left }) = clear(&decision.meaning, answer) {
         decision.is_clear = true;
         decision.holds = holds;

@@ -1,8 +1,10 @@
 //! One call of a script: what the store asks of the client, and what can come of it.
 
 use std::future::Future;
+use std::time::Duration;
 
 use smallvec::SmallVec;
+use tidegate_core::{Class, Plan};
 
 /// Brings calls to the servers that have their keys.
 pub trait Caller: Send + Sync {
@@ -23,6 +25,48 @@ pub struct Call {
     pub keys: SmallVec<[Vec<u8>; 2]>,
     /// What the script is told: one argument per check, so that calls can be joined.
     pub arguments: SmallVec<[Vec<u8>; 1]>,
+    /// How long an answer is waited for, if that is less than the client's own patience.
+    pub deadline: Option<Duration>,
+    /// Who gives way first when too many calls are under way.
+    pub priority: Priority,
+}
+
+impl Call {
+    /// A call with the client's own deadline, of those that give way first.
+    pub fn new(
+        script: &'static Script,
+        keys: SmallVec<[Vec<u8>; 2]>,
+        arguments: SmallVec<[Vec<u8>; 1]>,
+    ) -> Self {
+        Self { script, keys, arguments, deadline: None, priority: Priority::default() }
+    }
+
+    /// The same with the patience and by the class of a plan.
+    #[must_use]
+    pub fn for_plan(mut self, plan: &Plan) -> Self {
+        self.deadline = plan.patience();
+        self.priority = match plan.class() {
+            Class::Security => Priority::Security,
+            Class::Strict => Priority::Strict,
+            Class::Cost => Priority::Cost,
+            Class::Comfort => Priority::Comfort,
+        };
+        self
+    }
+}
+
+/// Who is kept when too many calls are under way: earlier ones longer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Priority {
+    /// Kept until nothing fits any more.
+    Security,
+    /// Kept until seven eighths of the room are taken.
+    Strict,
+    /// Kept until three quarters are taken.
+    Cost,
+    /// Gives way when half of the room is taken.
+    #[default]
+    Comfort,
 }
 
 /// A script as it stands in the source, and its name in the server's cache.
@@ -70,4 +114,18 @@ pub enum Fault {
     /// The answer is not what the script gives.
     #[error("an answer that cannot be understood")]
     Garbled,
+}
+
+impl Fault {
+    /// Its name in metrics: a few words of ours, or the server's own.
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Self::TimedOut => "timeout",
+            Self::Disconnected => "disconnected",
+            Self::Resting => "resting",
+            Self::Crowded => "crowded",
+            Self::Refused(kind) => kind,
+            Self::Garbled => "garbled",
+        }
+    }
 }

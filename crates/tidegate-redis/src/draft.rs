@@ -187,7 +187,7 @@ impl Draft {
         told.push(keys.add_if(self.record.as_deref()));
         told.push(keys.add_if(self.index.as_deref()));
         told.extend_from_slice(rest);
-        Call { script: &scripts::GENERAL, keys: keys.0, arguments: SmallVec::from_iter([told]) }
+        Call::new(&scripts::GENERAL, keys.0, SmallVec::from_iter([told]))
     }
 
     /// Whether one more key can be named.

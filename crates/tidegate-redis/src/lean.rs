@@ -71,7 +71,7 @@ impl Lean {
     /// The call.
     pub(crate) fn call(self, seats: &[Seat]) -> Call {
         let keys = seats.first().map(|seat| seat.key.clone()).into_iter().collect();
-        Call { script: &scripts::LEAN, keys, arguments: SmallVec::from_iter([self.told]) }
+        Call::new(&scripts::LEAN, keys, SmallVec::from_iter([self.told]))
     }
 }
 

@@ -19,6 +19,7 @@
 //! 2^51, where the reference store's stop at 2^57; below that both are equal to the digit.
 
 mod call;
+pub mod client;
 mod settings;
 mod store;
 mod names;
@@ -30,8 +31,12 @@ mod open;
 mod scripts;
 mod sha;
 mod bytes;
+mod members;
 
-pub use call::{Call, CallError, Caller, Fault, Script};
+pub use call::{Call, CallError, Caller, Fault, Priority, Script};
+pub use client::Client;
+pub use members::{Assembly, Heartbeat, Member};
 pub use names::DEFAULT_PREFIX;
+pub use scripts::scripts;
 pub use settings::{Clock, Settings};
 pub use store::Redis;

@@ -69,6 +69,11 @@ impl Names {
         Seat { tag, form, key, id: if form == Form::Packed { id } else { 0 } }
     }
 
+    /// Where it is written who counts together.
+    pub(crate) fn members(&self) -> Vec<u8> {
+        [&self.prefix, b"{members}".as_slice()].concat()
+    }
+
     /// The tag of a home.
     pub(crate) fn tag(&self, home: &[u8]) -> Tag {
         let mut tag = Vec::with_capacity(4);

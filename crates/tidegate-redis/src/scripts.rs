@@ -45,3 +45,13 @@ pub(crate) static NOTE: LazyLock<Script> = LazyLock::new(|| script(include_str!(
 fn script(text: &'static str, joins: bool) -> Script {
     Script { text, sha: sha1_hex(text).leak(), joins }
 }
+
+/// Who counts together.
+pub(crate) static MEMBERS: LazyLock<Script> =
+    LazyLock::new(|| script(include_str!("../lua/members.lua"), false));
+
+/// All scripts that the store calls, for clients that give them to servers before they are called.
+pub fn scripts() -> &'static [&'static Script] {
+    static ALL: LazyLock<[&'static Script; 3]> = LazyLock::new(|| [&LEAN, &GENERAL, &MEMBERS]);
+    &*ALL
+}

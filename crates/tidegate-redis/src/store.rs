@@ -6,6 +6,8 @@ mod notes;
 mod homes;
 mod ask;
 
+pub(crate) use ask::{garbled, unavailable};
+
 use std::future::Future;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
@@ -145,5 +147,16 @@ impl<C: Caller + 'static> Store for Redis<C> {
 
     fn reset(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<usize, StoreError>> + Send {
         self.forgotten(plan, now)
+    }
+}
+
+impl<C> Redis<C> {
+    /// What brings calls to servers.
+    pub fn caller(&self) -> &C {
+        &self.caller
+    }
+
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
     }
 }

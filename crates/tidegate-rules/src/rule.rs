@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use tidegate_core::{Algorithm, EncodedParts, Limit, PreparedCharge, Timestamp};
 
+pub use tidegate_core::Class;
+
 use crate::calendar::Calendar;
 use crate::condition::Condition;
 use crate::glob::Glob;
@@ -288,20 +290,6 @@ pub enum Cost {
     },
 }
 
-/// What matters when the store cannot answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Class {
-    /// Callers' comfort: let them pass.
-    #[default]
-    Comfort,
-    /// What requests cost: let those pass who pay.
-    Cost,
-    /// Safety: refuse.
-    Security,
-    /// Exactness: refuse.
-    Strict,
-}
-
 /// Enforced, in the shadow, or off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
@@ -402,7 +390,6 @@ macro_rules! words {
     };
 }
 
-words!(Class { Comfort => "comfort", Cost => "cost", Security => "security", Strict => "strict" });
 words!(Mode { Enforce => "enforce", Shadow => "shadow", Off => "off" });
 words!(Action {
     Reject => "reject", Delay => "delay", Degrade => "degrade", Log => "log",

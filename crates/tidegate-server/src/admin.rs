@@ -3,6 +3,7 @@
 mod rules;
 mod explain;
 mod guard;
+mod nodes;
 
 use std::sync::Arc;
 
@@ -36,6 +37,7 @@ pub(crate) fn app(admin: Arc<Admin>) -> Router {
         .route("/readyz", get(|State(admin): State<Arc<Admin>>| async move { readiness(&admin.health) }))
         .route("/admin/v1/rules", get(rules::rules))
         .route("/admin/v1/snapshot", get(rules::snapshot))
+        .route("/admin/v1/nodes", get(nodes::nodes))
         .route("/admin/v1/reload", post(reload))
         .route("/admin/v1/explain", post(explain::explain_check))
         .fallback(|| async { problem(StatusCode::NOT_FOUND, "there is nothing at this path; see /") })

@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tidegate_redis::client::Address;
 use tidegate_wire::door::Undecided;
 use tidegate_wire::headers;
 
@@ -26,6 +27,8 @@ pub struct Config {
     pub rules: Option<PathBuf>,
     /// Where counters live.
     pub store: StoreKind,
+    /// How Redis is asked.
+    pub redis: Redis,
     /// What is logged, and how.
     pub log: Log,
     /// Which headers tell callers about limits.
@@ -54,12 +57,59 @@ pub struct Listen {
 }
 
 /// Where counters live.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StoreKind {
     /// In this process.
     #[default]
     Memory,
+    /// In Redis or Valkey, for all nodes together.
+    Redis(Address),
+}
+
+/// How Redis is asked, where counters live there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redis {
+    /// What all keys begin with.
+    pub prefix: String,
+    /// The file of the secret that keys are hashed with; without it they are hashed with a known one.
+    pub secret: Option<PathBuf>,
+    /// How long an answer is waited for.
+    pub deadline: Duration,
+    /// Connections to each server.
+    pub connections: usize,
+    /// Calls that may be under way to one server.
+    pub in_flight: usize,
+    /// The file with the password.
+    pub password_file: Option<PathBuf>,
+    /// Who we are to sentinels.
+    pub sentinel_user: Option<String>,
+    /// The file with the password for them.
+    pub sentinel_password_file: Option<PathBuf>,
+    /// Whom encrypted connections trust; the system's own roots if there is none.
+    pub authorities: Option<PathBuf>,
+    /// Who we are, for servers that want a certificate.
+    pub certificate: Option<PathBuf>,
+    /// The private key of that.
+    pub private_key: Option<PathBuf>,
+}
+
+impl Default for Redis {
+    fn default() -> Self {
+        Self {
+            prefix: tidegate_redis::DEFAULT_PREFIX.to_owned(),
+            secret: None,
+            deadline: Duration::from_millis(10),
+            connections: 1,
+            in_flight: 4096,
+            password_file: None,
+            sentinel_user: None,
+            sentinel_password_file: None,
+            authorities: None,
+            certificate: None,
+            private_key: None,
+        }
+    }
 }
 
 /// What is logged, and how.
@@ -150,6 +200,7 @@ impl Default for Config {
             },
             rules: None,
             store: StoreKind::Memory,
+            redis: Redis::default(),
             log: Log { level: tracing::Level::INFO, format: LogFormat::Text },
             headers: headers::Settings::default(),
             partition_secret: None,

@@ -51,6 +51,12 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// Redis cannot be asked as it was set up.
+    #[error("the store cannot be opened: {0}")]
+    Redis(#[from] tidegate_redis::client::OpenError),
+    /// A certificate without its key, or the other way round.
+    #[error("redis.certificate and redis.private_key belong together; set both, or neither")]
+    HalfCertificate,
     /// The reflection service cannot be built.
     #[error("the descriptors of the services cannot be read: {0}")]
     Reflection(String),
@@ -72,6 +78,8 @@ impl Error {
                 | Self::AdminExposed { .. }
                 | Self::NoDoor
                 | Self::Secret { .. }
+                | Self::Redis(_)
+                | Self::HalfCertificate
         )
     }
 }

@@ -59,10 +59,12 @@ mod tests {
     use tidegate_rules::{Source, compile};
     use tidegate_store::Memory;
 
+    use crate::stack::Stack;
+
     use super::*;
 
     async fn shown(rules: &str) -> String {
-        let engine = Engine::new(Memory::new());
+        let engine = Engine::new(Stack::Memory(Memory::new()));
         if !rules.is_empty() {
             engine.install(compile(vec![Source::new("a.yaml", rules)]).snapshot.unwrap());
         }

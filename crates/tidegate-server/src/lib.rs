@@ -8,6 +8,7 @@ mod clock;
 mod secret;
 mod checkpoint;
 mod stack;
+mod together;
 mod rules;
 mod health;
 mod listener;

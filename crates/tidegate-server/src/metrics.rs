@@ -6,6 +6,7 @@ mod busiest;
 mod checks;
 mod process;
 mod kept;
+mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,7 @@ use crate::checkpoint;
 use crate::listener::Counts;
 use crate::rules::status::Status;
 use crate::stack::Stack;
+use crate::together::Heard;
 
 pub(crate) use busiest::{Busiest, MOST_RULES};
 pub(crate) use text::{Kind, Text};
@@ -32,6 +34,8 @@ pub(crate) struct Metrics {
     pub(crate) status: Arc<Status>,
     /// How counters are kept over a restart, if they are.
     pub(crate) kept: Option<Arc<checkpoint::Status>>,
+    /// What was heard of other nodes, if there are any.
+    pub(crate) heard: Option<Arc<Heard>>,
     pub(crate) doors: Vec<Measured>,
     pub(crate) started: Timestamp,
     pub(crate) busiest: Busiest,
@@ -52,6 +56,10 @@ impl Metrics {
         checks::write(&mut text, self);
         if let Some(status) = &self.kept {
             kept::write(&mut text, &status.get());
+        }
+        if let Some(shared) = self.engine.store().shared() {
+            let news = self.heard.as_ref().map(|heard| heard.get());
+            shared::write(&mut text, shared, news.as_ref());
         }
         process::write(&mut text, self);
         text.finish()

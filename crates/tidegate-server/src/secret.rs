@@ -6,8 +6,13 @@ use tidegate_wire::door::PartitionSecret;
 
 use crate::error::Error;
 
-/// The secret of a file: 32 hexadecimal digits.
+/// The secret of partition keys in a file.
 pub(crate) fn read(path: &Path) -> Result<PartitionSecret, Error> {
+    bytes(path).map(PartitionSecret::new)
+}
+
+/// The secret of a file: 32 hexadecimal digits.
+pub(crate) fn bytes(path: &Path) -> Result<[u8; 16], Error> {
     let wrong = |reason: String| Error::Secret { path: path.to_owned(), reason };
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
     let secret = u128::from_str_radix(text.trim(), 16).ok();
@@ -15,7 +20,7 @@ pub(crate) fn read(path: &Path) -> Result<PartitionSecret, Error> {
     let secret = secret.filter(|_| text.trim().len() == 32 && digits == 32);
     let secret =
         secret.ok_or_else(|| wrong("write 32 hexadecimal digits, as from openssl rand -hex 16".into()))?;
-    Ok(PartitionSecret::new(secret.to_be_bytes()))
+    Ok(secret.to_be_bytes())
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ use crate::rules::status::Status;
 use crate::rules::{Loader, Loading, Watch};
 use crate::signals::{self, Stops};
 use crate::stack::{self, Stack};
+use crate::together::Together;
 use crate::{clock, hint, secret};
 use doors::{Doors, Ways};
 use listeners::Listeners;
@@ -53,6 +54,8 @@ pub struct Running {
     admin: Doors,
     /// What keeps counters over a restart.
     keeper: Option<Keeper>,
+    /// What counts with others.
+    together: Option<Arc<Together>>,
     /// What keeps up with the rules.
     _background: JoinSet<()>,
 }
@@ -66,7 +69,7 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
     background.spawn(signals::reload_on_hangup(reload.clone())?);
 
     let (clock, status) = (clock::system(), Arc::new(Status::default()));
-    let (stack, opened) = stack::build(config, clock());
+    let (stack, opened) = stack::build(config, clock())?;
     let engine = Arc::new(Engine::new(stack));
     let loading = Loading { engine: Arc::clone(&engine), status: Arc::clone(&status), clock: clock.clone() };
     let loader = Loader::start(config.rules.clone(), loading)?;
@@ -74,6 +77,10 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
     let listeners = Listeners::bind(config).await?;
     let addresses = listeners.addresses;
     background.spawn(Watch::new(loader, triggers).run());
+    let together = Together::new(Arc::clone(&engine), clock.clone(), addresses).map(Arc::new);
+    if let Some(together) = &together {
+        background.spawn(Arc::clone(together).run());
+    }
     let keep = |opened| Keeper::start(opened, Arc::clone(&engine), clock.clone(), &config.checkpoint);
     let keeper = opened.map(keep).transpose().map_err(Error::Thread)?;
 
@@ -95,12 +102,24 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
         let counts = doors::note(&mut measured, "admin", None);
         let (engine, started, busiest) = (Arc::clone(&engine), clock(), Busiest::default());
         let kept = keeper.as_ref().map(Keeper::status);
-        let metrics = Metrics { engine, status, kept, doors: measured, started, busiest };
+        let heard = together.as_ref().map(|together| together.heard());
+        let metrics = Metrics { engine, status, kept, heard, doors: measured, started, busiest };
         let app = admin::app(Arc::new(Admin { metrics, health: Arc::clone(&health), reload }));
         admin.serve(listener, doors::admin(config, app, counts));
     }
     let shutdown = config.shutdown;
-    Ok(Running { engine, clock, addresses, health, shutdown, doors, admin, keeper, _background: background })
+    Ok(Running {
+        engine,
+        clock,
+        addresses,
+        health,
+        shutdown,
+        doors,
+        admin,
+        keeper,
+        together,
+        _background: background,
+    })
 }
 
 impl Running {
@@ -141,6 +160,9 @@ impl Running {
         self.doors.stop().await;
         if let Some(keeper) = self.keeper.take() {
             keeper.finish().await;
+        }
+        if let Some(together) = &self.together {
+            together.leave().await;
         }
         self.admin.stop().await;
         tracing::info!(drained, "stopped");

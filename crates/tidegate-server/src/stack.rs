@@ -1,17 +1,160 @@
 //! The store behind all doors, composed once, top to bottom.
 
-use tidegate_core::Timestamp;
-use tidegate_store::Memory;
+use tidegate_core::{Plan, Ticket, Timestamp};
+use tidegate_redis::client::{self, Address, Certificates, Login};
+use tidegate_redis::{Client, Redis};
+use tidegate_store::layer::{Fallback, Members};
+use tidegate_store::{Answer, Hold, Memory, Settlement, Store, StoreError};
+use tokio::runtime::Handle;
 
 use crate::checkpoint::{self, Opened};
 use crate::config::{Config, StoreKind};
+use crate::error::Error;
+use crate::secret;
 
-/// What decides: today the store in memory by itself.
-pub(crate) type Stack = Memory;
+/// What decides.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it, and memory should be near")]
+pub(crate) enum Stack {
+    /// This process by itself.
+    Memory(Memory),
+    /// All nodes together, in Redis.
+    Shared(Box<Shared>),
+}
+
+/// Counters of all nodes:
+/// - what could not be decided together is decided by this node alone, by its part of each limit: above all else, because
+///   it must hear of every failure;
+/// - what is decided together is one script in Redis; its deadlines, and circuits by shard, are in the client.
+pub(crate) type Shared = Fallback<Redis<Client>>;
 
 /// Builds it, with what was kept of an earlier one.
-pub(crate) fn build(config: &Config, now: Timestamp) -> (Stack, Option<Opened>) {
-    match config.store {
-        StoreKind::Memory => checkpoint::open(config, now),
+pub(crate) fn build(config: &Config, now: Timestamp) -> Result<(Stack, Option<Opened>), Error> {
+    match &config.store {
+        StoreKind::Memory => {
+            let (memory, opened) = checkpoint::open(config, now);
+            Ok((Stack::Memory(memory), opened))
+        }
+        StoreKind::Redis(address) => Ok((Stack::Shared(Box::new(shared(config, address)?)), None)),
+    }
+}
+
+fn shared(config: &Config, address: &Address) -> Result<Shared, Error> {
+    let client = Client::open(address.clone(), asked(config)?, &Handle::current())?;
+    let secret = config.redis.secret.as_deref().map(secret::bytes).transpose()?;
+    let defaults = tidegate_redis::Settings::default();
+    let settings = tidegate_redis::Settings {
+        prefix: config.redis.prefix.clone(),
+        secret: secret.unwrap_or(defaults.secret),
+        ..defaults
+    };
+    let local = Memory::with_cap(config.limits.memory_bytes);
+    Ok(Fallback::new(Redis::new(client, &settings), local, Members::default()))
+}
+
+/// How servers are asked.
+fn asked(config: &Config) -> Result<client::Settings, Error> {
+    let redis = &config.redis;
+    let own = match (&redis.certificate, &redis.private_key) {
+        (Some(certificate), Some(key)) => Some((certificate.clone(), key.clone())),
+        (None, None) => None,
+        _ => return Err(Error::HalfCertificate),
+    };
+    Ok(client::Settings {
+        deadline: redis.deadline,
+        connections: redis.connections,
+        calls_in_flight: redis.in_flight,
+        password_file: redis.password_file.clone(),
+        sentinel: Login {
+            user: redis.sentinel_user.clone(),
+            password_file: redis.sentinel_password_file.clone(),
+        },
+        certificates: Certificates { authorities: redis.authorities.clone(), own },
+        scripts: tidegate_redis::scripts(),
+        ..client::Settings::default()
+    })
+}
+
+impl Stack {
+    /// What counts in this process: everything, or what cannot be counted together.
+    pub(crate) fn memory(&self) -> &Memory {
+        match self {
+            Self::Memory(memory) => memory,
+            Self::Shared(shared) => shared.local(),
+        }
+    }
+
+    /// What counts for all nodes, if anything does.
+    pub(crate) fn shared(&self) -> Option<&Shared> {
+        match self {
+            Self::Memory(_) => None,
+            Self::Shared(shared) => Some(shared),
+        }
+    }
+}
+
+/// Whichever it is: memory answers at once, without a future's detour.
+impl Store for Stack {
+    async fn decide(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
+        match self {
+            Self::Memory(memory) => memory.decide_now(plan, now),
+            Self::Shared(shared) => shared.decide(plan, now).await,
+        }
+    }
+
+    async fn read(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
+        match self {
+            Self::Memory(memory) => memory.read_now(plan, now),
+            Self::Shared(shared) => shared.read(plan, now).await,
+        }
+    }
+
+    async fn reserve(&self, plan: &Plan, hold: Hold, now: Timestamp) -> Result<Answer, StoreError> {
+        match self {
+            Self::Memory(memory) => memory.reserve_now(plan, hold, now),
+            Self::Shared(shared) => shared.reserve(plan, hold, now).await,
+        }
+    }
+
+    async fn commit(&self, ticket: Ticket, costs: &[u64], now: Timestamp) -> Result<Settlement, StoreError> {
+        match self {
+            Self::Memory(memory) => memory.commit_now(ticket, costs, now),
+            Self::Shared(shared) => shared.commit(ticket, costs, now).await,
+        }
+    }
+
+    async fn cancel(&self, ticket: Ticket, now: Timestamp) -> Result<Settlement, StoreError> {
+        match self {
+            Self::Memory(memory) => Ok(memory.cancel_now(ticket, now)),
+            Self::Shared(shared) => shared.cancel(ticket, now).await,
+        }
+    }
+
+    async fn release(&self, plan: &Plan, now: Timestamp) -> Result<u64, StoreError> {
+        match self {
+            Self::Memory(memory) => Ok(memory.release_now(plan, now)),
+            Self::Shared(shared) => shared.release(plan, now).await,
+        }
+    }
+
+    async fn renew(&self, plan: &Plan, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+        match self {
+            Self::Memory(memory) => Ok(memory.renew_now(plan, now)),
+            Self::Shared(shared) => shared.renew(plan, now).await,
+        }
+    }
+
+    async fn refund(&self, plan: &Plan, charged_at: Timestamp, now: Timestamp) -> Result<(), StoreError> {
+        match self {
+            Self::Memory(memory) => memory.refund_now(plan, charged_at, now),
+            Self::Shared(shared) => shared.refund(plan, charged_at, now).await,
+        }
+    }
+
+    async fn reset(&self, plan: &Plan, now: Timestamp) -> Result<usize, StoreError> {
+        match self {
+            Self::Memory(memory) => Ok(memory.reset_now(plan, now)),
+            Self::Shared(shared) => shared.reset(plan, now).await,
+        }
     }
 }

@@ -92,6 +92,8 @@ pub struct Answer {
     /// Whether the plan's idempotency key was known, so that this is the earlier answer and nothing was charged. Refusals
     /// are not remembered: repeated, they are decided again and pay again. When charges pay does not tell plans apart.
     pub replayed: bool,
+    /// Whether it is by the count of this node alone, because the one true count could not be asked.
+    pub local: bool,
     /// A bit per charge that was paid.
     paid: u64,
     /// Whether the first group passed.
@@ -107,7 +109,7 @@ impl Answer {
         let first = || plan.charges().zip(&verdicts).filter(|(charge, _)| charge.group == 0);
         let allowed = first().all(|(_, verdict)| verdict.allowed());
         let delay_us = first().map(|(_, verdict)| verdict.delay_us()).max().filter(|_| allowed).unwrap_or(0);
-        Self { verdicts, ticket: plan.ticket(), replayed: false, paid: bits, allowed, delay_us }
+        Self { verdicts, ticket: plan.ticket(), replayed: false, local: false, paid: bits, allowed, delay_us }
     }
 
     /// An answer to a plan of one charge, of its first group, which pays if it is admitted.
@@ -119,6 +121,7 @@ impl Answer {
             verdicts,
             ticket,
             replayed: false,
+            local: false,
             paid: u64::from(verdict.allowed()),
             allowed: verdict.allowed(),
             delay_us: verdict.delay_us(),
@@ -129,12 +132,20 @@ impl Answer {
     #[inline]
     pub fn to_all(ticket: Ticket, verdicts: Verdicts) -> Self {
         let paid = (1 << verdicts.len()) - 1;
-        Self { verdicts, ticket, replayed: false, paid, allowed: true, delay_us: 0 }
+        Self { verdicts, ticket, replayed: false, local: false, paid, allowed: true, delay_us: 0 }
     }
 
     /// An admission that was remembered, given again to a plan with other charges: its verdicts are not about them.
     pub fn remembered(ticket: Ticket, delay_us: u64) -> Self {
-        Self { verdicts: Verdicts::new(), ticket, replayed: true, paid: 0, allowed: true, delay_us }
+        Self {
+            verdicts: Verdicts::new(),
+            ticket,
+            replayed: true,
+            local: false,
+            paid: 0,
+            allowed: true,
+            delay_us,
+        }
     }
 
     /// The same answer given again.

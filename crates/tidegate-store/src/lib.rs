@@ -31,6 +31,7 @@ mod ways;
 pub mod reference;
 pub mod memory;
 mod at_once;
+pub mod layer;
 pub mod history;
 #[cfg(feature = "conformance")]
 pub mod conformance;

@@ -14,6 +14,8 @@ mod checkpoint;
 mod conformance;
 #[path = "store/differential.rs"]
 mod differential;
+#[path = "store/fallback.rs"]
+mod fallback;
 #[path = "store/table.rs"]
 mod table;
 #[path = "store/mutants.rs"]

@@ -1,7 +1,9 @@
 //! A limit with a name: what counters, headers and refusals call it.
 
 use smallvec::SmallVec;
-use tidegate_core::{EncodedParts, Limit, Pay, Plan, PlanError, PreparedKey, Timestamp, Verdict};
+use tidegate_core::{
+    EncodedParts, Limit, Pay, Plan, PlanError, PreparedKey, ShortKey, ShortRoom, Timestamp, Verdict,
+};
 use tidegate_store::{Few, Memory, Verdicts};
 
 use crate::Error;
@@ -18,10 +20,9 @@ pub struct Rule {
     counted: Limit,
     /// What the keys of its counters end with.
     back: EncodedParts,
+    /// The same for keys that are short, which it always is.
+    short: Option<ShortKey>,
 }
-
-/// Keys that are not longer go the short way.
-const SHORT_KEY: usize = 120;
 
 /// A rule, asked about one key at one cost.
 #[derive(Clone, Copy)]
@@ -45,7 +46,8 @@ impl Rule {
         let counted = limit.in_share(u32::from_be_bytes([a, b, c, d]));
         let digest = EncodedParts::digest(&[name.as_bytes(), &limit.identity()]);
         let back = EncodedParts::new(&[&digest.to_be_bytes()]);
-        Ok(Self { name: name.into(), limit, counted, back })
+        let short = ShortKey::new(EncodedParts::NONE, &back);
+        Ok(Self { name: name.into(), limit, counted, back, short })
     }
 
     /// Its name.
@@ -87,8 +89,8 @@ impl Ask<'_, '_> {
     /// Decides about this alone, if the store has a short way for it.
     #[inline]
     pub(crate) fn decide(&self, store: &Memory, now: Timestamp) -> Option<Verdict> {
-        let mut room = [0; SHORT_KEY];
-        let (key, _) = self.prepared().encode_into(&mut room)?;
+        let mut room = ShortRoom::default();
+        let key = self.rule.short.as_ref()?.encode(self.key, &mut room)?;
         store.decide_one_now(key, &self.rule.counted, self.cost, now)
     }
 
@@ -105,12 +107,13 @@ impl Ask<'_, '_> {
 
 /// Decides about a few asks together, if the store has a short way for them.
 pub(crate) fn decide_few(store: &Memory, asks: &[Ask<'_, '_>], now: Timestamp) -> Option<Verdicts> {
-    let mut room = [0; 4 * SHORT_KEY];
-    let (mut rest, mut few) = (&mut room[..], Few::new());
-    for ask in asks.iter().take(5) {
-        let (key, left) = ask.prepared().encode_into(rest)?;
-        few.push((key, &ask.rule.counted, ask.cost));
-        rest = left;
+    let mut rooms = [ShortRoom::default(); 4];
+    let mut few = Few::new();
+    if asks.len() > rooms.len() {
+        return None;
+    }
+    for (ask, room) in asks.iter().zip(&mut rooms) {
+        few.push((ask.rule.short.as_ref()?.encode(ask.key, room)?, &ask.rule.counted, ask.cost));
     }
     store.decide_few_now(&few, now)
 }

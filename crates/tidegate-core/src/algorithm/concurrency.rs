@@ -93,6 +93,11 @@ impl Concurrency {
         self.slots
     }
 
+    /// The same with another number of slots.
+    pub(crate) const fn with_slots(self, slots: u64) -> Self {
+        Self { slots, ..self }
+    }
+
     pub(crate) const fn term_us(&self) -> u64 {
         self.term_us
     }

@@ -94,6 +94,11 @@ impl FixedWindow {
         self.amount
     }
 
+    /// The same with another amount.
+    pub(crate) const fn with_amount(self, amount: u64) -> Self {
+        Self { amount, ..self }
+    }
+
     pub(crate) const fn length_us(&self) -> u64 {
         match self.span {
             Span::Aligned { length_us } | Span::FirstHit { length_us } => length_us,

@@ -70,6 +70,12 @@ impl Meter {
         self.rate
     }
 
+    /// The same with another capacity and a part of the rate. One that would take too long to drain keeps the rate.
+    pub(crate) fn divided(self, among: u64, capacity: u64) -> Self {
+        let part = Self { capacity, rate: self.rate.divided(among), ..self };
+        if within_max_window(part.drain_us()).is_ok() { part } else { Self { capacity, ..self } }
+    }
+
     pub(crate) const fn is_shaping(&self) -> bool {
         self.shape
     }

@@ -92,6 +92,12 @@ impl SlidingLog {
         self.amount
     }
 
+    /// The same with another amount, and as many time stamps for it.
+    pub(crate) const fn with_amount(self, amount: u64) -> Self {
+        let share = if self.share < amount { self.share } else { amount };
+        Self { amount, share, ..self }
+    }
+
     pub(crate) const fn window_us(&self) -> u64 {
         self.window_us
     }

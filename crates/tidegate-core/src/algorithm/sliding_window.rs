@@ -100,6 +100,11 @@ impl SlidingWindow {
         self.amount
     }
 
+    /// The same with another amount.
+    pub(crate) const fn with_amount(self, amount: u64) -> Self {
+        Self { amount, ..self }
+    }
+
     /// The counts of a part that began then, and of the ones before.
     pub(crate) fn buckets(&self, start_us: u64, counts: SmallVec<[u64; 2]>) -> PartsState {
         let mut state = PartsState { start_us, empty_at_us: 0, counts };

@@ -1,7 +1,7 @@
 //! Keys of which all parts are short: written in copies of known sizes, a few steps each, where a copy of any size is a
 //! call.
 
-use crate::key::EncodedParts;
+use crate::key::{EncodedParts, KeyRef};
 
 /// The most bytes of encoded parts that are short: one less than a power of two, so that a length is seen to be no more.
 const MOST_BYTES: usize = 31;
@@ -13,14 +13,24 @@ const MOST_VALUE_BYTES: usize = 40;
 /// the value with its length, and what comes behind.
 pub(super) const SHORT_BYTES: usize = 1 + MOST_BYTES + 1 + MOST_VALUE_BYTES + 1 + MOST_BYTES;
 
-/// What comes before and behind the values of keys, with nothing behind either up to a known size.
-#[derive(Clone)]
-pub(super) struct ShortKey {
+/// The room for a short key.
+#[derive(Clone, Copy, Debug)]
+pub struct ShortRoom([u8; SHORT_BYTES]);
+
+impl Default for ShortRoom {
+    fn default() -> Self {
+        Self([0; SHORT_BYTES])
+    }
+}
+
+/// What comes before and behind the values of keys, if that is short: keys are written in a few steps.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ShortKey {
     front: Padded,
     back: Padded,
 }
 
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 struct Padded {
     bytes: [u8; MOST_BYTES + 1],
     length: u8,
@@ -28,8 +38,15 @@ struct Padded {
 
 impl ShortKey {
     /// `None` if one of them is not short.
-    pub(super) fn new(front: &EncodedParts, back: &EncodedParts) -> Option<Self> {
+    pub fn new(front: &EncodedParts, back: &EncodedParts) -> Option<Self> {
         Some(Self { front: Padded::new(front)?, back: Padded::new(back)? })
+    }
+
+    /// The key with that value at the end of its home; `None` if the value is not short.
+    #[inline]
+    pub fn encode<'a>(&self, home: &[u8], room: &'a mut ShortRoom) -> Option<KeyRef<'a>> {
+        let length = self.write(Some(home), &mut room.0)?;
+        room.0.get(..length).map(KeyRef::new)
     }
 
     /// Writes the key with that value at the end of its home; how long it is, or `None` if the value is not short. What is

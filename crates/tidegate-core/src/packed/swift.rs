@@ -1,101 +1,196 @@
-//! One step of a common limit on a narrow state as it lies there: the same as unpacking it, [`Limit::step`], and packing what
+//! One step of a common limit on a packed state as it lies there: the same as unpacking it, [`Limit::step`], and packing what
 //! is left, with nothing in between.
 
-use super::{Mark, PACKED_BITS, Packed, PackedForm, Packing, SMALL_BITS, fit, instant, low, timed};
+use super::{PACKED_BITS, Packed, PackedForm, Packing, SMALL_BITS, fit, half_of, instant, low, timed};
 use crate::limit::{Kind, Limit};
+use crate::rate::{scaled_down, scaled_up};
 use crate::time::Timestamp;
-use crate::verdict::{Outcome, Verdict};
+use crate::verdict::{Outcome, Retry, Verdict};
+
+/// A step on a counter that has so many units used.
+#[derive(Clone, Copy)]
+struct Asked {
+    capacity: u64,
+    used: u64,
+    cost: u64,
+    now_us: u64,
+}
 
 impl Packing {
-    /// What an admission of `cost` makes of a narrow state, and the verdict on it. `None` if it is not admitted, or if this is
-    /// not the way for it: above all, if the limit `left_by` which it was left has other numbers.
+    /// What a charge of `cost` makes of a narrow state, if it is admitted, and the verdict on it. `None` if this is not the way
+    /// for it: above all, if the limit `left_by` which it was left has other numbers.
     #[inline]
-    pub fn admit_swiftly(
+    pub fn step_swiftly(
         self,
         (limit, left_by): (&Limit, &Limit),
         word: u64,
         now: Timestamp,
         cost: u64,
-    ) -> Option<(u64, Verdict)> {
+    ) -> Option<(Option<u64>, Verdict)> {
         // Also so that no sum below can be more than a number holds.
         if cost > limit.capacity() {
             return None;
         }
-        let (left, used, reset_at_us) = match (self.form, &limit.kind, &left_by.kind) {
+        let now_us = now.as_micros();
+        match (self.form, &limit.kind, &left_by.kind) {
             (PackedForm::Meter { part_bits: 0 }, Kind::Meter(meter), Kind::Meter(other))
                 if meter == other && !meter.is_shaping() =>
             {
-                let per_us = meter.rate().per_us();
-                let (level, since_us) = level(word, per_us, now)?;
-                let used = level + cost;
-                let reset_at_us = since_us + used * per_us;
-                (timed(since_us, fit(used, SMALL_BITS)?), used, reset_at_us)
+                let (stored, per_us) = (low(word, SMALL_BITS), meter.rate().per_us());
+                let (used, since_us) = level((stored, instant(word, now)), per_us, now_us)?;
+                let asked = Asked { capacity: meter.capacity(), used, cost, now_us };
+                Some(match asked.wanted() {
+                    Ok(wanted) => {
+                        let left = timed(since_us, fit(wanted, SMALL_BITS)?);
+                        (Some(left), asked.admitted(since_us + wanted * per_us))
+                    }
+                    Err(missing) => {
+                        (None, asked.refused(since_us + used * per_us, since_us + missing * per_us))
+                    }
+                })
             }
             (PackedForm::Aligned { length_us, index_bits }, Kind::FixedWindow(a), Kind::FixedWindow(b))
                 if a == b =>
             {
-                let (now_index, count_bits) = (now.as_micros() / length_us, PACKED_BITS - index_bits);
-                let index = low(now_index, index_bits);
-                // A window that is not the present one has passed, or the clock was set back.
-                let count = if word >> count_bits == index { low(word, count_bits) } else { 0 };
-                let is_odd = word >> count_bits != index
-                    && low(word, count_bits) > 0
-                    && low(index.wrapping_sub(word >> count_bits), index_bits) > 1 << (index_bits - 1);
-                let used = count + cost;
-                let word = index << count_bits | fit(used, count_bits)?;
-                (!is_odd).then_some((word, used, (now_index + 1) * length_us))?
+                let (index, count_bits) = (now_us / length_us, PACKED_BITS - index_bits);
+                let used = match age(word, index, index_bits)? {
+                    0 => low(word, count_bits),
+                    _ => 0,
+                };
+                let asked = Asked { capacity: a.amount(), used, cost, now_us };
+                let end_us = (index + 1) * length_us;
+                Some(match asked.wanted() {
+                    Ok(wanted) => {
+                        let left = low(index, index_bits) << count_bits | fit(wanted, count_bits)?;
+                        (Some(left), asked.admitted(end_us))
+                    }
+                    Err(_) => (None, asked.refused(end_us, end_us)),
+                })
             }
-            _ => return None,
-        };
-        let capacity = limit.capacity();
-        let remaining = capacity.checked_sub(used)?;
-        let reset_after_us = reset_at_us.saturating_sub(now.as_micros());
-        Some((
-            left,
-            Verdict { outcome: Outcome::Allowed, limit: capacity, remaining, debt: 0, reset_after_us },
-        ))
+            (
+                PackedForm::Buckets { length_us, index_bits },
+                Kind::SlidingWindow(a),
+                Kind::SlidingWindow(b),
+            ) if a == b => buckets(word, (length_us, index_bits), (a.amount(), cost), now_us),
+            _ => None,
+        }
     }
-}
 
-impl Packing {
     /// The same for a wide state of a meter.
     #[inline]
-    pub fn admit_wide_swiftly(
+    pub fn step_wide_swiftly(
         self,
         (limit, left_by): (&Limit, &Limit),
         packed: Packed,
         now: Timestamp,
         cost: u64,
-    ) -> Option<(Packed, Verdict)> {
+    ) -> Option<(Option<Packed>, Verdict)> {
         let (PackedForm::WideMeter, Kind::Meter(meter), Kind::Meter(other)) =
             (self.form, &limit.kind, &left_by.kind)
         else {
             return None;
         };
-        if meter != other || meter.is_shaping() || cost > meter.capacity() {
+        let [stored, part] = packed.more;
+        let (units, per_us) = (meter.rate().units(), meter.rate().per_us());
+        if meter != other || meter.is_shaping() || units != 1 || part != 0 || cost > meter.capacity() {
             return None;
         }
-        let [used, part] = packed.more;
-        let state = (used > 0).then(|| meter.stored(used, Mark { us: packed.word, part }));
-        let (outcome, left, standing) = meter.step(state.as_ref(), now, cost);
-        let left = left?;
-        let more = [left.used(), left.since().part];
-        let packed = Packed { word: fit(left.since().us, PACKED_BITS)?, more };
-        let reset_after_us = standing.reset_at_us.saturating_sub(now.as_micros());
-        let remaining = meter.capacity().checked_sub(standing.used)?;
-        Some((packed, Verdict { outcome, limit: meter.capacity(), remaining, debt: 0, reset_after_us }))
+        let now_us = now.as_micros();
+        let (used, since_us) = level((stored, packed.word), per_us, now_us)?;
+        let asked = Asked { capacity: meter.capacity(), used, cost, now_us };
+        let after = |units: u64| since_us.checked_add(units.checked_mul(per_us)?);
+        Some(match asked.wanted() {
+            Ok(wanted) => {
+                let left = Packed { word: fit(since_us, PACKED_BITS)?, more: [wanted, 0] };
+                (Some(left), asked.admitted(after(wanted)?))
+            }
+            Err(missing) => (None, asked.refused(after(used)?, after(missing)?)),
+        })
     }
 }
 
-/// The level of a meter that loses a unit every so often, and since when.
+impl Asked {
+    /// What is used with the charge, or by how much that is too much.
+    #[inline]
+    const fn wanted(self) -> Result<u64, u64> {
+        let wanted = self.used + self.cost;
+        if wanted <= self.capacity { Ok(wanted) } else { Err(wanted - self.capacity) }
+    }
+
+    #[inline]
+    const fn admitted(self, reset_at_us: u64) -> Verdict {
+        Verdict {
+            outcome: Outcome::Allowed,
+            limit: self.capacity,
+            remaining: self.capacity - (self.used + self.cost),
+            debt: 0,
+            reset_after_us: reset_at_us.saturating_sub(self.now_us),
+        }
+    }
+
+    #[inline]
+    const fn refused(self, reset_at_us: u64, passes_at_us: u64) -> Verdict {
+        Verdict {
+            outcome: Outcome::Refused(Retry::After(passes_at_us.saturating_sub(self.now_us))),
+            limit: self.capacity,
+            remaining: self.capacity.saturating_sub(self.used),
+            debt: self.used.saturating_sub(self.capacity),
+            reset_after_us: reset_at_us.saturating_sub(self.now_us),
+        }
+    }
+}
+
+/// The level of a meter that loses a unit every so often, from what was stored when; and since when it is that.
 #[inline]
-fn level(word: u64, per_us: u64, now: Timestamp) -> Option<(u64, u64)> {
-    let (now_us, stored) = (now.as_micros(), low(word, SMALL_BITS));
+fn level((stored, since_us): (u64, u64), per_us: u64, now_us: u64) -> Option<(u64, u64)> {
     if stored == 0 {
         return Some((0, now_us));
     }
-    let since_us = instant(word, now);
     let elapsed_us = now_us.checked_sub(since_us)?;
-    let drained = elapsed_us / per_us;
-    if drained >= stored { Some((0, now_us)) } else { Some((stored - drained, since_us + drained * per_us)) }
+    // A division takes longer than to see that there is nothing to divide.
+    let drained = if elapsed_us < per_us { 0 } else { elapsed_us / per_us };
+    Some(if drained >= stored { (0, now_us) } else { (stored - drained, since_us + drained * per_us) })
+}
+
+/// How many windows ago that of a word was; `None` if it is ahead: the clock was set back.
+#[inline]
+fn age(word: u64, index: u64, index_bits: u32) -> Option<u64> {
+    let age = low(index.wrapping_sub(word >> (PACKED_BITS - index_bits)), index_bits);
+    let is_ahead = age >= 3 << (index_bits - 2) && low(word, PACKED_BITS - index_bits) > 0;
+    (!is_ahead).then_some(age)
+}
+
+/// A step of two weighted buckets.
+#[inline]
+fn buckets(
+    word: u64,
+    (length_us, index_bits): (u64, u32),
+    (capacity, cost): (u64, u64),
+    now_us: u64,
+) -> Option<(Option<u64>, Verdict)> {
+    let (index, half) = (now_us / length_us, half_of(index_bits));
+    let start_us = index * length_us;
+    let [first, second] = [low(word >> half, half), low(word, half)];
+    let [newest, oldest] = match age(word, index, index_bits)? {
+        0 => [first, second],
+        1 => [0, first],
+        _ => [0, 0],
+    };
+    let used =
+        newest + if oldest == 0 { 0 } else { scaled_up(oldest, start_us + length_us - now_us, length_us) };
+    let asked = Asked { capacity, used, cost, now_us };
+    let Err(_) = asked.wanted() else {
+        let counts = fit(newest + cost, half)? << half | oldest;
+        let left = low(index, index_bits) << (PACKED_BITS - index_bits) | counts;
+        return Some((Some(left), asked.admitted(start_us + 2 * length_us)));
+    };
+    // Until the oldest has faded enough; or, if that is all of it, until then and the newest has.
+    let faded_us =
+        |room: u64, fading: u64| length_us.saturating_sub(scaled_down(room, length_us, fading.max(1)));
+    let passes_at_us = match capacity.checked_sub(newest + cost) {
+        Some(room) => start_us + faded_us(room, oldest),
+        None => start_us + length_us + faded_us(capacity - cost, newest),
+    };
+    let reset_at_us = start_us + if newest > 0 { 2 * length_us } else { length_us };
+    Some((None, asked.refused(reset_at_us, passes_at_us)))
 }

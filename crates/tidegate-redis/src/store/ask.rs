@@ -56,7 +56,7 @@ impl<C: Caller + 'static> Redis<C> {
     /// What is written under a key.
     pub(super) async fn fetch(&self, key: Vec<u8>) -> Result<Option<Vec<u8>>, StoreError> {
         let keys = SmallVec::from_iter([key]);
-        self.call(Call { script: &scripts::FETCH, keys, arguments: SmallVec::new() }).await
+        self.call(Call::new(&scripts::FETCH, keys, SmallVec::new())).await
     }
 
     /// One call, and the bytes that it answers; `None` if there are none.
@@ -75,7 +75,7 @@ impl<C: Caller + 'static> Redis<C> {
 }
 
 /// Why there is no answer, as those who must do without one need to know it.
-fn unavailable(error: CallError) -> StoreError {
+pub(crate) fn unavailable(error: CallError) -> StoreError {
     let kind = match error.fault {
         Fault::TimedOut => "timed_out",
         Fault::Disconnected => "disconnected",
@@ -88,7 +88,7 @@ fn unavailable(error: CallError) -> StoreError {
 }
 
 /// It answered, and may have charged.
-pub(super) fn garbled() -> StoreError {
+pub(crate) fn garbled() -> StoreError {
     StoreError::Unavailable { shard: String::new(), kind: "garbled", maybe_charged: true }
 }
 

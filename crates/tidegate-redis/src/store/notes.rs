@@ -89,7 +89,7 @@ impl<C: Caller + 'static> Redis<C> {
         put_double(term_us, &mut told);
         told.extend_from_slice(body);
         let (keys, arguments) = (SmallVec::from_iter([key.to_vec()]), SmallVec::from_iter([told]));
-        let reply = self.call(Call { script: &scripts::NOTE, keys, arguments }).await?.ok_or_else(garbled)?;
+        let reply = self.call(Call::new(&scripts::NOTE, keys, arguments)).await?.ok_or_else(garbled)?;
         match reply.split_first() {
             Some((b'A', _)) => Ok(None),
             Some((b'T', note)) => Ok(Some(note.to_vec())),

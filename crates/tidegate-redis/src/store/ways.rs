@@ -37,7 +37,7 @@ impl<C: Caller + 'static> Redis<C> {
     ) -> Result<Option<Answer>, StoreError> {
         let (now_us, slack_ms) = self.time(now);
         let Some(lean) = Lean::new(plan, seats, now_us, slack_ms) else { return Ok(None) };
-        let reply = self.reply(lean.call(seats)).await?;
+        let reply = self.reply(lean.call(seats).for_plan(plan)).await?;
         let Some(before) = lean::before(reply).map_err(|_| garbled())? else { return Ok(None) };
         lean::answer(plan, seats, &before, now).ok_or_else(garbled).map(Some)
     }

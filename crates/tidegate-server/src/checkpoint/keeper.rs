@@ -105,7 +105,7 @@ impl Work {
     /// Saves; how long it took.
     fn save(&self) -> Duration {
         let (started, now) = (Instant::now(), (self.clock)());
-        let store = self.engine.store();
+        let store = self.engine.store().memory();
         let write = || self.home.write(|out| store.save(out, now, self.max_bytes));
         let saved =
             catch_unwind(AssertUnwindSafe(write)).unwrap_or_else(|_| Err(io::Error::other("it panicked")));

@@ -54,8 +54,41 @@ settings! {
         "The directory of rule files (*.yaml, *.yml), or one such file",
         |config, text| config.rules = value::path(text)?;
     "store" "TIDEGATE_STORE" Some("store"), "memory",
-        "Where counters live: memory",
+        "Where counters live: memory, redis://host:6379, redis-cluster://host:port,… or redis-sentinel://host:port,…/master (rediss… for TLS)",
         |config, text| config.store = value::store(text)?;
+    "redis.prefix" "TIDEGATE_REDIS_PREFIX" None, "t:",
+        "What all keys in Redis begin with; one for each environment that shares a server",
+        |config, text| config.redis.prefix = value::prefix(text)?;
+    "redis.secret" "TIDEGATE_REDIS_SECRET" None, "none",
+        "A file with 32 hexadecimal digits, the same on all nodes, that keys are hashed with; without it whoever reads Redis can test guesses of what was counted by",
+        |config, text| config.redis.secret = value::path(text)?;
+    "redis.deadline" "TIDEGATE_REDIS_DEADLINE" None, "10ms",
+        "How long an answer of Redis is waited for; a caller with less patience is answered sooner",
+        |config, text| config.redis.deadline = value::duration(text, Duration::from_millis(1), 10 * SECOND)?;
+    "redis.connections" "TIDEGATE_REDIS_CONNECTIONS" None, "1",
+        "Connections to each Redis server",
+        |config, text| config.redis.connections = value::number(text, 1, 64)?;
+    "redis.in_flight" "TIDEGATE_REDIS_IN_FLIGHT" None, "4096",
+        "Calls under way to one Redis server; the fuller, the fewer classes are let in: comfort goes first, then cost, security last",
+        |config, text| config.redis.in_flight = value::number(text, 16, 1_000_000)?;
+    "redis.password_file" "TIDEGATE_REDIS_PASSWORD_FILE" None, "none",
+        "A file with the password for Redis, read again when it changes",
+        |config, text| config.redis.password_file = value::path(text)?;
+    "redis.sentinel_user" "TIDEGATE_REDIS_SENTINEL_USER" None, "none",
+        "The user that sentinels know us as",
+        |config, text| config.redis.sentinel_user = value::name(text)?;
+    "redis.sentinel_password_file" "TIDEGATE_REDIS_SENTINEL_PASSWORD_FILE" None, "none",
+        "A file with the password for sentinels",
+        |config, text| config.redis.sentinel_password_file = value::path(text)?;
+    "redis.authorities" "TIDEGATE_REDIS_AUTHORITIES" None, "none",
+        "A file with the certificates (PEM) that TLS connections to Redis trust; without it the system's own",
+        |config, text| config.redis.authorities = value::path(text)?;
+    "redis.certificate" "TIDEGATE_REDIS_CERTIFICATE" None, "none",
+        "Our own certificate (PEM), for servers that ask for one",
+        |config, text| config.redis.certificate = value::path(text)?;
+    "redis.private_key" "TIDEGATE_REDIS_PRIVATE_KEY" None, "none",
+        "Its private key (PEM)",
+        |config, text| config.redis.private_key = value::path(text)?;
     "log.level" "TIDEGATE_LOG_LEVEL" Some("log-level"), "info",
         "What is logged: error, warn, info, debug or trace",
         |config, text| config.log.level = value::level(text)?;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use tidegate_redis::client::AddressError;
 use tidegate_rules::diagnostic::nearest;
 use tidegate_rules::{Span, notation};
 
@@ -57,10 +58,33 @@ pub(super) fn store(text: &str) -> Result<StoreKind, Wrong> {
     if text == "memory" {
         return Ok(StoreKind::Memory);
     }
-    // What follows the scheme may hold a password.
+    // What follows the scheme may hold a password: the message shows none.
     match text.split_once("://") {
-        Some((scheme, _)) => Err(format!("a store of kind `{scheme}` is not built in yet; write memory")),
-        None => Err("there is no such store; write memory".to_owned()),
+        Some(_) => text.parse().map(StoreKind::Redis).map_err(|error: AddressError| error.to_string()),
+        None => {
+            Err("there is no such store; write memory, or an address such as redis://localhost:6379"
+                .to_owned())
+        }
+    }
+}
+
+/// What keys begin with: a few characters that are not taken for others.
+pub(super) fn prefix(text: &str) -> Result<String, Wrong> {
+    let fits = |byte: u8| byte.is_ascii_graphic() && !b"{}*?[]\\".contains(&byte);
+    if text.is_empty() || text.len() > 32 || !text.bytes().all(fits) {
+        return Err(format!(
+            "`{text}` is no prefix; write 1 to 32 visible characters other than {{}}*?[]\\, such as prod:"
+        ));
+    }
+    Ok(text.to_owned())
+}
+
+/// A name.
+pub(super) fn name(text: &str) -> Result<Option<String>, Wrong> {
+    if text.is_empty() {
+        Err("the name is empty; leave it out".to_owned())
+    } else {
+        Ok(Some(text.to_owned()))
     }
 }
 

@@ -106,7 +106,7 @@ fn troubles(text: &mut Text, metrics: &Metrics) {
 }
 
 fn store(text: &mut Text, metrics: &Metrics) {
-    let usage = metrics.engine.store().usage();
+    let usage = metrics.engine.store().memory().usage();
     text.family("ratelimit_store_keys", Kind::Gauge, "Counters in the store.").value(&[], usage.counters);
     text.family("ratelimit_store_bytes", Kind::Gauge, "Memory that the store holds.").value(&[], usage.bytes);
     text.family("ratelimit_store_reservations", Kind::Gauge, "Open reservations.")
@@ -120,7 +120,7 @@ fn store(text: &mut Text, metrics: &Metrics) {
 
 /// The rules that lost counters, most first; beyond a number of them, and for rules that are gone, they are added up.
 fn evictions(text: &mut Text, metrics: &Metrics) {
-    let mut evicted = metrics.engine.store().evictions();
+    let mut evicted = metrics.engine.store().memory().evictions();
     let snapshot = metrics.engine.snapshot();
     let rules = snapshot.domains().flat_map(|domain| domain.rules.iter().map(move |rule| (domain, rule)));
     let mut lines: Vec<_> = rules

@@ -7,6 +7,9 @@ use super::sync::AtomicU64;
 
 pub(super) const WORDS_PER_LINE: usize = 8;
 
+/// A huge page of most systems. Where it is another, nothing is lost.
+pub(super) const HUGE_BYTES: usize = 2 << 20;
+
 /// A cache line.
 #[derive(Default)]
 #[repr(C, align(64))]
@@ -35,15 +38,30 @@ mod imp {
 
     use std::ops::Deref;
     use std::ptr::NonNull;
+    use std::sync::Arc;
 
-    use super::Line;
+    use super::{HUGE_BYTES, Line};
 
+    /// Clones are the same lines.
+    #[derive(Clone)]
     pub(in super::super) struct Arena {
+        /// The first line, at an address where a huge page can begin.
         lines: NonNull<Line>,
         len: usize,
+        _mapping: Arc<Mapping>,
     }
 
-    // SAFETY: it is the only owner of its memory and hands out nothing but shared references to atomics.
+    /// Where the mapping begins, a little before the first line, and how long it is.
+    struct Mapping {
+        start: *mut libc::c_void,
+        bytes: usize,
+    }
+
+    // SAFETY: only arenas know where it is, and they hand out nothing but shared references to atomics.
+    unsafe impl Send for Mapping {}
+    // SAFETY: as above.
+    unsafe impl Sync for Mapping {}
+    // SAFETY: as above.
     unsafe impl Send for Arena {}
     // SAFETY: as above.
     unsafe impl Sync for Arena {}
@@ -53,18 +71,18 @@ mod imp {
         pub(in super::super) fn new(len: usize) -> Self {
             let mut len = len;
             loop {
-                if let Some(lines) = Self::map(len) {
-                    return Self { lines, len };
+                if let Some(arena) = Self::map(len) {
+                    return arena;
                 }
                 assert!(len > 64, "the system has no memory to give");
                 len /= 2;
             }
         }
 
-        fn map(len: usize) -> Option<NonNull<Line>> {
-            let bytes = len.checked_mul(size_of::<Line>())?;
+        fn map(len: usize) -> Option<Self> {
+            let bytes = len.checked_mul(size_of::<Line>())?.checked_add(HUGE_BYTES)?;
             // SAFETY: an anonymous mapping at an address of the system's choice touches no memory that is in use.
-            let address = unsafe {
+            let start = unsafe {
                 libc::mmap(
                     std::ptr::null_mut(),
                     bytes,
@@ -74,17 +92,24 @@ mod imp {
                     0,
                 )
             };
-            if address == libc::MAP_FAILED { None } else { NonNull::new(address.cast()) }
+            if start == libc::MAP_FAILED {
+                return None;
+            }
+            let mapping = Arc::new(Mapping { start, bytes });
+            let lines = start.map_addr(|address| address.next_multiple_of(HUGE_BYTES));
+            Some(Self { lines: NonNull::new(lines.cast())?, len, _mapping: mapping })
         }
 
-        /// Lets the system put lines that are all written onto huge pages, when it has time. Not before: whoever writes the
-        /// first line of a huge page waits until all of it was cleared.
-        pub(in super::super) fn prefer_huge_pages(&self, lines: std::ops::Range<usize>) {
+        /// Has the system give memory for lines before anybody needs it, in huge pages where it can. Whoever writes the first
+        /// line of a huge page waits until all of it was cleared; so this is not for whoever has to answer.
+        pub(in super::super) fn warm(&self, lines: std::ops::Range<usize>) {
             #[cfg(target_os = "linux")]
             if let Some(lines) = self.get(lines) {
-                // SAFETY: the range lies within the mapping; the advice changes no content.
+                let at = lines.as_ptr().cast_mut().cast();
+                // SAFETY: the range lies within the mapping; neither changes what is read from it.
                 unsafe {
-                    libc::madvise(lines.as_ptr().cast_mut().cast(), size_of_val(lines), libc::MADV_HUGEPAGE);
+                    libc::madvise(at, size_of_val(lines), libc::MADV_HUGEPAGE);
+                    libc::madvise(at, size_of_val(lines), libc::MADV_POPULATE_WRITE);
                 }
             }
         }
@@ -107,16 +132,16 @@ mod imp {
 
         #[inline]
         fn deref(&self) -> &[Line] {
-            // SAFETY: the mapping has that many lines, starts at a page and so is aligned, lives as long as this, and is
+            // SAFETY: the mapping has that many lines, starts at a page and so is aligned, lives as long as this does, and is
             // zero, which is a line of zeros, until somebody stores to its atomics.
             unsafe { std::slice::from_raw_parts(self.lines.as_ptr(), self.len) }
         }
     }
 
-    impl Drop for Arena {
+    impl Drop for Mapping {
         fn drop(&mut self) {
-            // SAFETY: the mapping is this one's, and nobody borrows from it any more.
-            unsafe { libc::munmap(self.lines.as_ptr().cast(), self.len * size_of::<Line>()) };
+            // SAFETY: the mapping is this one's, and the last arena is gone, so that nobody borrows from it any more.
+            unsafe { libc::munmap(self.start, self.bytes) };
         }
     }
 }
@@ -125,17 +150,20 @@ mod imp {
 #[cfg(not(all(unix, not(loom), not(miri))))]
 mod imp {
     use std::ops::Deref;
+    use std::sync::Arc;
 
     use super::Line;
 
-    pub(in super::super) struct Arena(Box<[Line]>);
+    /// Clones are the same lines.
+    #[derive(Clone)]
+    pub(in super::super) struct Arena(Arc<[Line]>);
 
     impl Arena {
         pub(in super::super) fn new(len: usize) -> Self {
             Self((0..len).map(|_| Line::default()).collect())
         }
 
-        pub(in super::super) fn prefer_huge_pages(&self, _lines: std::ops::Range<usize>) {}
+        pub(in super::super) fn warm(&self, _lines: std::ops::Range<usize>) {}
 
         pub(in super::super) fn give_back(&self, _lines: std::ops::Range<usize>) -> bool {
             false

@@ -11,8 +11,8 @@ use smallvec::SmallVec;
 use tidegate_core::{Limit, Outcome, State, Timestamp};
 
 use super::registry::{Registered, Registry};
+use super::seat::Seat;
 use super::slot::{Content, Hash, Slot};
-use super::table::Seat;
 
 /// Who has used so many thousandths of a limit is not dropped for somebody new.
 const OFFENDER: u64 = 800;

@@ -4,10 +4,11 @@ use smallvec::SmallVec;
 use tidegate_core::{Plan, State, Timestamp};
 
 use super::eviction::Need;
+use super::page::Width;
 use super::registry::Registered;
-use super::segment::Width;
+use super::seat::Seat;
 use super::slot::{Content, Hash, Slot};
-use super::table::{Claim, Seat, Table};
+use super::table::{Claim, Table};
 use crate::ways::Intent;
 
 /// A slot that was looked for is not where it was: look again.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use loom::thread;
 use tidegate_core::{Key, Limit, Plan, Timestamp, Window};
 
+use super::page::Width;
 use super::quick;
-use super::segment::Width;
 use super::table::Table;
 
 const NOW: Timestamp = Timestamp::from_micros(1_790_000_000_000_000);

@@ -7,18 +7,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 
-use super::arena::{Arena, Line};
-use super::segment::{LINES_PER_PAGE, MAX_PAGES, Width};
+use super::arena::{Arena, HUGE_BYTES, Line};
+use super::page::{LINES_PER_PAGE, Width};
+use super::segment::MAX_PAGES;
 use super::sync::Ordering;
+use super::warmer::Warmer;
 
 pub(super) const PAGE_BYTES: usize = LINES_PER_PAGE * size_of::<Line>();
 
 /// So many pages are kept for whoever needs some next, and in addition one for so many in use.
 const KEPT: usize = 32;
 const USED_PER_KEPT: usize = 128;
-
-/// Pages are advised to be huge so many at once: 32 MiB.
-const PER_ADVICE: usize = 8_192;
 
 /// The numbers of some pages.
 pub(super) type Pages = SmallVec<[u32; 2 * MAX_PAGES]>;
@@ -28,6 +27,8 @@ pub(super) struct Pool {
     /// How many pages may take memory at once.
     most: usize,
     shelves: Mutex<Shelves>,
+    /// See to it that the next pages of either width take no time.
+    warmers: [Warmer; 2],
 }
 
 struct Shelves {
@@ -52,12 +53,14 @@ impl Pool {
         let most = lines.len() / LINES_PER_PAGE / 2;
         let end = |times: usize| u32::try_from(times * most).unwrap_or(u32::MAX);
         let shelves = Shelves { narrow: Shelf::new(0..end(1)), wide: Shelf::new(end(1)..end(2)) };
-        Self { lines, most, shelves: Mutex::new(shelves) }
+        let warmers = [0, 1]
+            .map(|width| Warmer::new(width * most * LINES_PER_PAGE..(width + 1) * most * LINES_PER_PAGE));
+        Self { lines, most, shelves: Mutex::new(shelves), warmers }
     }
 
     /// So many pages without a counter in them, if there are as many.
     pub(super) fn take(&self, count: usize, width: Width) -> Option<Pages> {
-        let (pages, missing, surplus): (Pages, _, _) = {
+        let (pages, missing, surplus, (fresh, room)): (Pages, _, _, _) = {
             let mut shelves = self.shelves();
             let (shelf, other) = shelves.of(width);
             let missing = count.saturating_sub(shelf.kept.len());
@@ -71,7 +74,12 @@ impl Pool {
             shelf.used += count;
             let kept = shelf.shed(count - missing);
             let others = (0..missing).map_while(|_| shelf.dry.pop().or_else(|| shelf.fresh.next()));
-            (kept.into_iter().chain(others).collect(), missing, surplus)
+            (
+                kept.into_iter().chain(others).collect(),
+                missing,
+                surplus,
+                (shelf.fresh.start, room - missing.min(room)),
+            )
         };
         self.dry(&surplus, width.other());
         let (kept, dry) = pages.split_at(count - missing);
@@ -83,9 +91,9 @@ impl Pool {
             // whoever comes too late may have locked a slot, and is to give it back.
             self.lines[*page as usize * LINES_PER_PAGE].0[1].store(0, Ordering::Relaxed);
         }
-        if let Some(last) = dry.last().filter(|last| **last as usize % PER_ADVICE == PER_ADVICE - 1) {
-            let end = (*last as usize + 1) * LINES_PER_PAGE;
-            self.lines.prefer_huge_pages(end - PER_ADVICE * LINES_PER_PAGE..end);
+        // What is warm takes memory: only if all of it may be used.
+        if !dry.is_empty() && room * PAGE_BYTES >= 2 * HUGE_BYTES {
+            self.warmers[width as usize].taken(fresh as usize * LINES_PER_PAGE, &self.lines);
         }
         Some(pages)
     }

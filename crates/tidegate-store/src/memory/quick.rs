@@ -9,11 +9,12 @@ use smallvec::SmallVec;
 use tidegate_core::{Charge, KeyRef, Limit, Packed, Pay, Plan, State, Timestamp, Verdict};
 
 use super::eviction::Need;
-use super::segment::Width;
+use super::page::Width;
+use super::seat::Seat;
 use super::slot::Content;
 use super::swift;
 use super::sync::pause;
-use super::table::{Claim, Seat, Table};
+use super::table::{Claim, Table};
 use crate::contract::{Answer, Verdicts};
 
 /// Plans with more charges go the other way.

@@ -11,33 +11,14 @@
 use tidegate_core::{Packing, Timestamp};
 
 use super::arena::Line;
+use super::page::{LINES_PER_PAGE, MAIN_LINES, Width, scaled, within};
 use super::pool::Pages;
 use super::registry::Registry;
 use super::slot::{Content, Glance, Hash, Slot};
 use super::sync::{AtomicU64, Ordering, pause};
 
-/// A page: its first lines are where counters stand, the last ones for those that found theirs full.
-pub(super) const LINES_PER_PAGE: usize = MAIN_LINES + STASH_LINES;
-#[cfg(not(loom))]
-const MAIN_LINES: usize = 60;
-#[cfg(not(loom))]
-const STASH_LINES: usize = 4;
-#[cfg(loom)]
-const MAIN_LINES: usize = 1;
-#[cfg(loom)]
-const STASH_LINES: usize = 1;
-
 /// The most pages of a segment.
 pub(super) const MAX_PAGES: usize = 12;
-
-/// How wide the slots of a segment are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Width {
-    /// Four in a line.
-    Narrow,
-    /// Two in a line.
-    Wide,
-}
 
 /// An hour in units of 2 to the twentieth of a microsecond, about a second: the time in an entry.
 const HOUR: u64 = Packing::SWEEP_US >> 20;
@@ -115,70 +96,6 @@ pub(super) enum Claimed {
     Changed,
     /// All of its places are taken.
     Full,
-}
-
-impl Width {
-    #[inline]
-    pub(super) const fn other(self) -> Self {
-        match self {
-            Self::Narrow => Self::Wide,
-            Self::Wide => Self::Narrow,
-        }
-    }
-
-    #[inline]
-    pub(super) const fn slots_per_line(self) -> usize {
-        match self {
-            Self::Narrow => 4,
-            Self::Wide => 2,
-        }
-    }
-
-    pub(super) const fn slots_per_page(self) -> usize {
-        LINES_PER_PAGE * self.slots_per_line()
-    }
-
-    #[inline]
-    fn slot(self, line: &Line, index: usize) -> Slot<'_> {
-        let words = &line.0;
-        match (self, index) {
-            (Self::Narrow, 0) => Slot::new(&words[0], &words[1], None),
-            (Self::Narrow, 1) => Slot::new(&words[2], &words[3], None),
-            (Self::Narrow, 2) => Slot::new(&words[4], &words[5], None),
-            (Self::Narrow, _) => Slot::new(&words[6], &words[7], None),
-            (Self::Wide, 0) => Slot::new(&words[0], &words[1], words[2..4].try_into().ok()),
-            (Self::Wide, _) => Slot::new(&words[4], &words[5], words[6..8].try_into().ok()),
-        }
-    }
-
-    fn slots(self, line: &Line) -> impl Iterator<Item = Slot<'_>> {
-        (0..self.slots_per_line()).map(move |index| self.slot(line, index))
-    }
-
-    #[inline]
-    fn find_in(self, line: &Line, hash: Hash) -> Option<Slot<'_>> {
-        (0..self.slots_per_line()).map(|index| self.slot(line, index)).find(|slot| slot.is_of(hash))
-    }
-
-    /// All slots of a page.
-    pub(super) fn slots_of_page(self, page: u32, lines: &[Line]) -> impl Iterator<Item = Slot<'_>> {
-        let first = page as usize * LINES_PER_PAGE;
-        lines[first..first + LINES_PER_PAGE].iter().flat_map(move |line| self.slots(line))
-    }
-
-    /// Gives a counter a free place in a line, if there is one.
-    fn put(self, line: &Line, content: Content) -> bool {
-        let free = self.slots(line).find(|slot| slot.claim());
-        if let Some(slot) = free {
-            slot.unlock_with(content);
-        }
-        free.is_some()
-    }
-
-    /// How many places in a line are free.
-    fn free(self, line: &Line) -> usize {
-        self.slots(line).filter(|slot| slot.is_free()).count()
-    }
 }
 
 impl Header {
@@ -490,22 +407,6 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// Which of so many pages these bits select, which line in it, and which line of its stash.
-#[inline]
-fn within(bits: u32, pages: usize) -> (usize, usize, usize) {
-    let (page, rest) = scaled(bits, pages);
-    let (line, rest) = scaled(rest, MAIN_LINES);
-    (page, line, MAIN_LINES + scaled(rest, STASH_LINES).0)
-}
-
-/// Bits as a share of a number, and what is left of them.
-#[inline]
-#[expect(clippy::cast_possible_truncation, reason = "both halves of a word")]
-fn scaled(bits: u32, number: usize) -> (usize, u32) {
-    let scaled = u64::from(bits) * number as u64;
-    ((scaled >> 32) as usize, scaled as u32)
-}
-
 /// Takes the lock bit of a slot whose counter has emptied.
 fn take_emptied(slot: Slot<'_>, judge: impl Fn(Content) -> bool) -> bool {
     if !slot.try_lock() {
@@ -516,87 +417,4 @@ fn take_emptied(slot: Slot<'_>, judge: impl Fn(Content) -> bool) -> bool {
         slot.unlock();
     }
     emptied
-}
-
-/// Pages of which nobody knows yet, to be filled.
-pub(super) struct Blank<'a> {
-    pub(super) pages: &'a [u32],
-    pub(super) lines: &'a [Line],
-    pub(super) width: Width,
-}
-
-impl<'a> Blank<'a> {
-    /// Puts all of these into it; `false` if it has no room for them. First all that find room in their first line, then in
-    /// the second, and the rest in the stash: so most of them are found at the first look.
-    pub(super) fn fill(&self, mut contents: Vec<Content>) -> bool {
-        for choice in 0..2 {
-            contents.retain(|content| !self.width.put(self.candidates(content.hash)[choice], *content));
-        }
-        contents.into_iter().all(|content| {
-            let [.., stash, other] = self.candidates(content.hash);
-            let has_more = self.width.free(stash) >= self.width.free(other);
-            let [first, second] = if has_more { [stash, other] } else { [other, stash] };
-            self.width.put(first, content) || self.width.put(second, content) || self.displace(content)
-        })
-    }
-
-    /// Gives a counter the place of one that finds another in its other line.
-    fn displace(&self, content: Content) -> bool {
-        let [first, second, ..] = self.candidates(content.hash);
-        let mut rivals = [first, second].into_iter().flat_map(|line| self.width.slots(line));
-        rivals.by_ref().filter(|slot| slot.try_lock()).any(|slot| {
-            let moved = slot.held().is_some_and(|held| {
-                let [one, other, ..] = self.candidates(held.hash);
-                self.width.put(one, held) || self.width.put(other, held)
-            });
-            if moved {
-                slot.unlock_with(content);
-            } else {
-                slot.unlock();
-            }
-            moved
-        })
-    }
-
-    fn candidates(&self, hash: Hash) -> [&'a Line; 4] {
-        let line = |bits: u32| {
-            let (page, line, stash) = within(bits, self.pages.len());
-            let first = self.pages[page] as usize * LINES_PER_PAGE;
-            (&self.lines[first + line], &self.lines[first + stash])
-        };
-        let ((first, stash), (second, other_stash)) = (line(hash.first()), line(hash.second()));
-        [first, second, stash, other_stash]
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use tidegate_core::Packed;
-
-    use super::*;
-
-    fn counters(seed: u64, count: usize) -> Vec<Content> {
-        let hasher = siphasher::sip::SipHasher13::new_with_keys(seed, 4);
-        let hash = |index: usize| Hash::new(hasher.hash(&index.to_le_bytes()));
-        (0..count).map(|index| Content { hash: hash(index), number: 1, packed: Packed::default() }).collect()
-    }
-
-    #[test]
-    fn pages_are_filled_to_seven_tenths_with_most_counters_in_their_first_line() {
-        for pages in 1..=MAX_PAGES {
-            for seed in 0..20 {
-                let lines: Vec<Line> = (0..pages * LINES_PER_PAGE).map(|_| Line::default()).collect();
-                let numbers: Vec<u32> = (0..u32::try_from(pages).unwrap()).rev().collect();
-                let blank = Blank { pages: &numbers, lines: &lines, width: Width::Narrow };
-                let contents = counters(seed, pages * Width::Narrow.slots_per_page() * 7 / 10);
-                assert!(blank.fill(contents.clone()), "{pages} pages, seed {seed}");
-                let stands_in = |content: &Content, choice: usize| {
-                    blank.width.find_in(blank.candidates(content.hash)[choice], content.hash).is_some()
-                };
-                let first = contents.iter().filter(|content| stands_in(content, 0)).count();
-                assert!(first * 100 > contents.len() * 80, "{first} of {}", contents.len());
-                assert!(contents.iter().all(|content| (0..4).any(|choice| stands_in(content, choice))));
-            }
-        }
-    }
 }

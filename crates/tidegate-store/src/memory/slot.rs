@@ -187,6 +187,13 @@ impl<'a> Slot<'a> {
         is_locked
     }
 
+    /// Whether what was seen lay in it at some instant: nobody had the lock bit, and the name is the same still.
+    #[inline]
+    pub(super) fn is_still(self, seen: Glance) -> bool {
+        fence(Ordering::Acquire);
+        seen.name & LOCK == 0 && self.name.load(Ordering::Relaxed) == seen.name
+    }
+
     /// Gives the lock bit of a narrow slot back that was [taken](Self::take), with another packed state in it.
     #[inline]
     pub(super) fn put(self, seen: Glance, packed: u64) {

@@ -1,11 +1,12 @@
-//! The way of nearly all plans: every counter is there, narrow, as its limit left it, and every charge passes. What lies in
-//! the slots is stepped as it lies there. Whatever is otherwise goes the other way, with nothing changed.
+//! The way of nearly all plans: every counter is there, as its limit left it, and every charge passes, or there is but one.
+//! What lies in the slots is stepped as it lies there. Whatever is otherwise goes the other way, with nothing changed.
 
 use smallvec::SmallVec;
 use tidegate_core::{KeyRef, Limit, Packing, Plan, Timestamp, Verdict};
 
+use super::page::Width;
 use super::quick::is_plain;
-use super::segment::{Aim, Stamp, Width};
+use super::segment::{Aim, Stamp};
 use super::slot::{Content, Glance, Hash, Slot};
 use super::sync::pause;
 use super::table::Table;
@@ -26,7 +27,8 @@ struct Found<'a> {
     stamp: Stamp<'a>,
     slot: Slot<'a>,
     seen: Glance,
-    left: u64,
+    /// `None` if the charge is refused.
+    left: Option<u64>,
 }
 
 /// Decides about one charge.
@@ -46,9 +48,13 @@ pub(super) fn decide_one(
     let mut looks = 0;
     loop {
         let (found, verdict) = find(table, table.aim(hash, now)?, (limit, cost), now)?;
-        if found.lock() {
-            found.slot.put(found.seen, found.left);
-            return Some(verdict);
+        match found.left {
+            Some(left) if found.lock() => {
+                found.slot.put(found.seen, left);
+                return Some(verdict);
+            }
+            None if found.slot.is_still(found.seen) => return Some(verdict),
+            _ => {}
         }
         if looks == MOST_LOOKS {
             return None;
@@ -68,8 +74,9 @@ fn decide_wide(table: &Table, hash: Hash, (limit, cost): (&Limit, u64), now: Tim
         }
         if let Some(seen) = seat.look() {
             let entry = table.registry.get(seen.number)?;
-            let (packed, verdict) =
-                entry.packing.admit_wide_swiftly((limit, &entry.limit), seen.packed, now, cost)?;
+            let (left, verdict) =
+                entry.packing.step_wide_swiftly((limit, &entry.limit), seen.packed, now, cost)?;
+            let Some(packed) = left else { return Some(verdict) };
             if seat.lock_as(seen) {
                 seat.unlock_with(Content { packed, ..seen });
                 return Some(verdict);
@@ -110,7 +117,7 @@ pub(super) fn decide_few(table: &Table, charges: &Few<'_>, now: Timestamp) -> Op
     let mut order = Order::default();
     for ((_, limit, cost), aim) in charges.iter().zip(&aims) {
         let (found, verdict) = find(table, *aim, (limit, *cost), now)?;
-        if !order.insert(found.slot.order(), all.len()) {
+        if found.left.is_none() || !order.insert(found.slot.order(), all.len()) {
             return None;
         }
         verdicts.push(verdict);
@@ -123,7 +130,7 @@ pub(super) fn decide_few(table: &Table, charges: &Few<'_>, now: Timestamp) -> Op
         return None;
     }
     for found in all {
-        found.slot.put(found.seen, found.left);
+        found.slot.put(found.seen, found.left.unwrap_or(found.seen.packed()));
     }
     Some(verdicts)
 }
@@ -167,7 +174,7 @@ fn find<'a>(
 ) -> Option<(Found<'a>, Verdict)> {
     let (slot, seen) = aim.find()?;
     let entry = table.registry.get(seen.number())?;
-    let (left, verdict) = entry.packing.admit_swiftly((limit, &entry.limit), seen.packed(), now, cost)?;
+    let (left, verdict) = entry.packing.step_swiftly((limit, &entry.limit), seen.packed(), now, cost)?;
     Some((Found { stamp: aim.stamp(), slot, seen, left }, verdict))
 }
 

@@ -6,27 +6,22 @@
 mod walk;
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Mutex;
 
 use tidegate_core::{KeyRef, Limit, Packed, Packing, State, Timestamp};
 
-use super::arena::{Arena, Line};
+use super::arena::Line;
+use super::blank::Blank;
+use super::directory::{Directory, pages_per_segment};
 use super::eviction::{self, Need, Room};
+use super::page::Width;
 use super::pool::{PAGE_BYTES, Pages, Pool};
 use super::registry::{Registered, Registry};
-use super::segment::{Aim, Blank, Claimed, MAX_PAGES, Segment, Width};
+use super::seat::Seat;
+use super::segment::{Aim, Claimed, MAX_PAGES, Segment};
 use super::sip::Sip13;
-use super::slot::{Content, Hash, Slot};
-use super::sync::{AtomicBool, AtomicUsize, Ordering, pause};
+use super::slot::{Content, Hash};
+use super::sync::{AtomicBool, Ordering, pause};
 
-/// Pages of a segment, on average. Those whose turn to be split comes last have a third more, and all have room to grow
-/// beyond that, wide ones more of it because their lines fill up sooner.
-const fn pages_per_segment(width: Width) -> usize {
-    match width {
-        Width::Narrow => 5,
-        Width::Wide => 4,
-    }
-}
 /// A segment that shrinks or is split is filled to this share of its places.
 const fn new_percent(width: Width) -> usize {
     match width {
@@ -54,19 +49,6 @@ pub(super) struct Table {
     tight: AtomicBool,
 }
 
-/// The segments of one width.
-struct Directory {
-    /// An entry for each segment, and more for those to come.
-    entries: Arena,
-    segments: AtomicUsize,
-    splitting: Mutex<()>,
-    /// How many pages its segments have.
-    pages: AtomicUsize,
-    /// The segment that is looked after next.
-    next: AtomicUsize,
-    width: Width,
-}
-
 /// What came of putting a segment onto other pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Resized {
@@ -87,13 +69,6 @@ pub(super) enum Claim {
     NoRoom,
     /// All places where it could stand are taken by counters that have nearly used up their limits.
     OnlyOffenders,
-}
-
-/// Where a counter stands, or would stand, when somebody looked.
-pub(super) struct Seat<'a> {
-    pub(super) hash: Hash,
-    pub(super) segment: Segment<'a>,
-    slot: Option<Slot<'a>>,
 }
 
 impl Table {
@@ -170,7 +145,7 @@ impl Table {
             segment = directory.segment(hash, &self.pool.lines);
         }
         segment.prefetch(hash);
-        Seat { hash, segment, slot: None }
+        Seat::new(hash, segment)
     }
 
     /// Where to look for a narrow counter, if nothing else is to be done first.
@@ -269,9 +244,11 @@ impl Table {
         let directory = self.directory(segment.width());
         if segment.occupied() * 100 >= segment.slots() * GROW_AT_PERCENT {
             let more = segment.header().pages() + 1..=MAX_PAGES;
-            let tried = more.map(|pages| self.resize(segment, pages, now));
-            let _came =
-                tried.take_while(|came| *came != Resized::NoPages).find(|came| *came == Resized::Done);
+            for pages in more {
+                if self.resize(segment, pages, now) != Resized::TooFew {
+                    break;
+                }
+            }
         }
         if directory.pages.load(Ordering::Relaxed) > directory.len() * pages_per_segment(directory.width) {
             self.split(directory, now);
@@ -368,161 +345,13 @@ impl Table {
     }
 }
 
-impl Directory {
-    fn new(pages: usize, width: Width) -> Self {
-        Self {
-            entries: Arena::new((pages / pages_per_segment(width) * 2).max(4)),
-            segments: AtomicUsize::new(1),
-            splitting: Mutex::default(),
-            pages: AtomicUsize::new(0),
-            next: AtomicUsize::new(0),
-            width,
-        }
-    }
-
-    /// How many segments there are.
-    #[inline]
-    fn len(&self) -> usize {
-        self.segments.load(Ordering::Acquire)
-    }
-
-    /// Whether there is nothing in it.
-    #[inline]
-    fn is_empty(&self) -> bool {
-        self.pages.load(Ordering::Acquire) == 0
-    }
-
-    fn count_pages(&self, taken: usize, given: usize) {
-        self.pages.fetch_add(taken.wrapping_sub(given), Ordering::AcqRel);
-    }
-
-    #[inline]
-    fn segment<'a>(&'a self, hash: Hash, lines: &'a [Line]) -> Segment<'a> {
-        loop {
-            let segments = self.len();
-            let level = segments.ilog2();
-            let both = low(hash.bits(), level + 1);
-            let index = if both < segments { both } else { low(hash.bits(), level) };
-            let segment = self.segment_at(index, lines);
-            // It may have been split since the number of segments was read.
-            if low(hash.bits(), segment.header().depth()) == index {
-                return segment;
-            }
-        }
-    }
-
-    #[inline]
-    fn segment_at<'a>(&'a self, index: usize, lines: &'a [Line]) -> Segment<'a> {
-        Segment::look(&self.entries[index], lines, self.width)
-    }
-
-    fn all<'a>(&'a self, lines: &'a [Line]) -> impl Iterator<Item = Segment<'a>> {
-        (0..self.len()).map(|index| self.segment_at(index, lines))
-    }
-}
-
 /// How many pages a segment is to have for so many counters.
 fn pages_for(counters: usize, width: Width) -> usize {
     (counters * 100).div_ceil(width.slots_per_page() * new_percent(width))
-}
-
-/// The lower bits of a hash as a number.
-#[inline]
-#[expect(clippy::cast_possible_truncation, reason = "there are fewer segments than addresses")]
-fn low(hash: u64, bits: u32) -> usize {
-    (hash & ((1 << bits) - 1)) as usize
 }
 
 /// A hasher whose key comes from the standard library's source of randomness.
 fn random_hasher() -> Sip13 {
     let source = RandomState::new();
     Sip13::new([source.hash_one(0), source.hash_one(1)])
-}
-
-impl<'a> Seat<'a> {
-    /// Looks for the counter; whether it is there.
-    #[inline]
-    pub(super) fn find(&mut self) -> bool {
-        self.slot = self.segment.find(self.hash);
-        self.slot.is_some()
-    }
-
-    pub(super) fn slot(&self) -> Option<Slot<'a>> {
-        self.slot
-    }
-
-    /// Whether the counter was found.
-    #[inline]
-    pub(super) fn is_taken(&self) -> bool {
-        self.slot.is_some()
-    }
-
-    /// How wide its slot is.
-    #[inline]
-    pub(super) const fn width(&self) -> Width {
-        self.segment.width()
-    }
-
-    /// The order in which lock bits are taken.
-    pub(super) fn order(&self) -> usize {
-        self.slot.map_or(0, Slot::order)
-    }
-
-    /// What the counter's slot held at some instant while this looked; `None` if it is not its slot any more.
-    #[inline]
-    pub(super) fn look(&self) -> Option<Content> {
-        let content = self.slot?.look(|| !self.is_current())?;
-        (content.hash == self.hash && self.is_current()).then_some(content)
-    }
-
-    /// Takes the lock bit of the counter's slot; `false` if it is not its slot any more.
-    pub(super) fn lock(&self) -> bool {
-        let Some(slot) = self.slot else { return false };
-        slot.lock_of(self.hash, || !self.is_current()) && self.keeps(slot)
-    }
-
-    /// Takes the lock bit of the counter's slot, if it is as it was seen.
-    #[inline]
-    pub(super) fn lock_as(&self, seen: Content) -> bool {
-        let Some(slot) = self.slot else { return false };
-        slot.lock_as(seen) && self.keeps(slot)
-    }
-
-    /// Whether a slot that was locked is the counter's; it is given back if it is not.
-    #[inline]
-    fn keeps(&self, slot: Slot<'_>) -> bool {
-        let keeps = self.is_current();
-        if !keeps {
-            slot.unlock();
-        }
-        keeps
-    }
-
-    /// Whether the segment is still the one where the counter would be.
-    #[inline]
-    pub(super) fn is_current(&self) -> bool {
-        self.segment.is_current()
-    }
-
-    /// Gives the lock bit back with that content.
-    #[inline]
-    pub(super) fn unlock_with(&self, content: Content) {
-        if let Some(slot) = self.slot {
-            slot.unlock_with(content);
-        }
-    }
-
-    /// Gives the lock bit back and changes nothing.
-    pub(super) fn unlock(&self) {
-        if let Some(slot) = self.slot {
-            slot.unlock();
-        }
-    }
-
-    /// Gives the place of a counter back whose lock bit is held.
-    pub(super) fn unlock_free(&self) {
-        if let Some(slot) = self.slot {
-            self.segment.remove(slot);
-        }
-    }
 }

@@ -4,6 +4,7 @@ use std::future::Future;
 
 use tidegate_core::{Plan, Ticket, Timestamp};
 use tidegate_store::history::Claims;
+use tidegate_store::layer::{Fallback, Members};
 use tidegate_store::{Answer, Hold, Memory, Reference, Settlement, Store, StoreError, conformance};
 
 /// The simplest layer: everything goes through.
@@ -52,4 +53,10 @@ fn the_memory_store_conforms() {
 #[test]
 fn a_stack_of_layers_around_it_conforms() {
     conformance::run(|| Through(Through(Reference::new())), Claims::default());
+}
+
+#[test]
+fn a_fallback_around_a_store_that_answers_conforms() {
+    let make = || Fallback::new(Memory::new(), Memory::with_cap(1 << 20), Members::default());
+    conformance::run(make, Claims::default());
 }

@@ -3,6 +3,8 @@ use std::fs;
 use tidegate_core::Timestamp;
 use tidegate_store::Memory;
 
+use crate::stack::Stack;
+
 use super::*;
 
 const GOOD: &str = "domain: api\nrules: [{ name: per-user, by: [user], limit: 1/min }]";
@@ -10,7 +12,7 @@ const BAD: &str = "domain: api\nrules: [{ name: per-user, by: [user], limt: 1/mi
 
 fn loading() -> Loading {
     Loading {
-        engine: Arc::new(Engine::new(Memory::new())),
+        engine: Arc::new(Engine::new(Stack::Memory(Memory::new()))),
         status: Arc::new(Status::default()),
         clock: Arc::new(|| Timestamp::from_micros(7_000_000)),
     }

@@ -4,6 +4,8 @@ use tidegate_core::Timestamp;
 use tidegate_engine::Engine;
 use tidegate_store::Memory;
 
+use crate::stack::Stack;
+
 use super::*;
 use crate::rules::Loading;
 use crate::rules::status::Status;
@@ -21,7 +23,7 @@ async fn a_reader_that_breaks_is_a_failed_reading_and_the_next_one_is_made() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("api.yaml"), RULES).unwrap();
     let to = Loading {
-        engine: Arc::new(Engine::new(Memory::new())),
+        engine: Arc::new(Engine::new(Stack::Memory(Memory::new()))),
         status: Arc::new(Status::default()),
         clock: Arc::new(|| Timestamp::from_micros(7_000_000)),
     };

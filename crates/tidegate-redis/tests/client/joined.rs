@@ -1,0 +1,98 @@
+//! Calls that travel together.
+
+use redis::Value;
+use tidegate_redis::{Caller, Client};
+use tidegate_rig::Server;
+
+use crate::stage::{Outcome, all, client, each, hasty, ready, recovers, turn};
+
+const CALLS: usize = 512;
+
+/// So many calls at once, over a few keys.
+async fn crowd(client: &Client, keys: usize) -> Vec<Outcome> {
+    all(client, (0..CALLS).map(|number| each(&format!("key-{}", number % keys)))).await
+}
+
+fn told(outcome: Outcome) -> i64 {
+    match outcome.unwrap() {
+        Value::Array(parts) => match parts.as_slice() {
+            [Value::Int(count)] => *count,
+            other => panic!("{other:?} is not the one answer"),
+        },
+        other => panic!("{other:?} is no answer"),
+    }
+}
+
+/// How often a command was sent.
+fn sent(server: &Server, command: &str) -> usize {
+    let stats: String = server.ask(&["INFO", "commandstats"]);
+    let line = stats
+        .lines()
+        .find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls="))?.split(',').next());
+    line.map_or(0, |calls| calls.parse().unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crowd_is_joined_and_everybody_gets_their_own_answer() {
+    let _turn = turn().await;
+    let server = Server::start();
+    let client = ready(client(&server.url())).await;
+    let mut counts: Vec<i64> = crowd(&client, 4).await.into_iter().map(told).collect();
+    counts.sort_unstable();
+    let expected: Vec<i64> = (1..=i64::try_from(CALLS / 4).unwrap()).flat_map(|count| [count; 4]).collect();
+    assert_eq!(counts, expected, "each key was counted once per call");
+    let sent = sent(&server, "evalsha");
+    assert!(sent <= CALLS / 4, "{CALLS} calls were sent as {sent}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lone_call_goes_alone() {
+    let _turn = turn().await;
+    let server = Server::start();
+    let client = ready(client(&server.url())).await;
+    for expected in 1..=3 {
+        assert_eq!(told(client.call(each("a")).await), expected);
+    }
+    assert_eq!(sent(&server, "evalsha"), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_forgotten_script_concerns_all_and_runs_once_for_each() {
+    let _turn = turn().await;
+    let server = Server::start();
+    let client = ready(client(&server.url())).await;
+    server.ask::<()>(&["SCRIPT", "FLUSH"]);
+    let total: usize = crowd(&client, 1).await.into_iter().map(told).count();
+    assert_eq!(server.ask::<usize>(&["GET", "key-0"]), total);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_waited_in_vain_to_be_sent_did_not_run() {
+    let _turn = turn().await;
+    let server = Server::start();
+    let client = ready(hasty(&server.url())).await;
+    server.hang();
+    let outcomes = crowd(&client, 1).await;
+    let perhaps =
+        outcomes.iter().filter(|outcome| outcome.as_ref().is_err_and(|error| error.may_have_run)).count();
+    assert!(outcomes.iter().all(Result::is_err));
+    server.resume();
+    recovers(&client, "other").await;
+    let ran = server.ask::<Option<usize>>(&["GET", "key-0"]).unwrap_or(0);
+    assert!(ran <= perhaps, "{ran} ran, {perhaps} may have");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_concerns_all() {
+    let _turn = turn().await;
+    let server = Server::start();
+    let client = ready(client(&server.url())).await;
+    server.set("maxmemory", "1");
+    for outcome in crowd(&client, 1).await {
+        let error = outcome.unwrap_err();
+        assert_eq!(error.fault.kind(), "OOM");
+        assert!(!error.may_have_run);
+    }
+    server.set("maxmemory", "0");
+    assert_eq!(told(client.call(each("key-0")).await), 1);
+}

@@ -1,0 +1,330 @@
+//! When the store cannot answer, this node goes on by itself: with its part of each limit, from what was last known of it.
+//!
+//! What it admits meanwhile is owed to the store. Counters that owe something are decided here until it was paid, so that
+//! nobody gets a second burst when the store is back: [`Fallback::pay_back`] does that, largest debts first. Plans on which
+//! [exactness hangs](tidegate_core::Class::is_exact) are never decided here.
+//!
+//! **Bounds.** While the store is away, n nodes together admit at most the limit and n units more (parts are rounded up, and one
+//! request that is allowed by the limit is allowed by a part of it), and what the store had admitted that this node had not
+//! heard of. A debt that finds no room in the ledger is lost: at most this node's part of that limit.
+
+mod known;
+mod ledger;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tidegate_core::{Charge, Pay, Plan, Ticket, Timestamp};
+
+use crate::contract::{Answer, Hold, Settlement, Store, StoreError};
+use crate::layer::Members;
+use crate::memory::Memory;
+use known::Known;
+use ledger::Ledger;
+
+/// A store, and this node alone when it cannot answer.
+pub struct Fallback<S> {
+    inner: S,
+    local: Memory,
+    members: Members,
+    known: Known,
+    ledger: Ledger,
+    counts: Counts,
+}
+
+/// What happened so far.
+#[derive(Debug, Default)]
+struct Counts {
+    local: AtomicU64,
+    paid_back: AtomicU64,
+}
+
+/// How a node does without its store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Plans that were decided here, since the start.
+    pub local: u64,
+    /// Counters that owe something.
+    pub owing: usize,
+    /// Debts that found no room in the ledger, since the start.
+    pub lost: u64,
+    /// Units that were paid back, since the start.
+    pub paid_back: u64,
+}
+
+impl<S: Store> Fallback<S> {
+    /// Goes on in that memory when the other store cannot answer.
+    pub fn new(inner: S, local: Memory, members: Members) -> Self {
+        let (known, ledger, counts) = (Known::default(), Ledger::default(), Counts::default());
+        Self { inner, local, members, known, ledger, counts }
+    }
+
+    /// The store that has the one true count.
+    pub fn inner(&self) -> &S {
+        &self.inner
+    }
+
+    /// What counts meanwhile.
+    pub fn local(&self) -> &Memory {
+        &self.local
+    }
+
+    /// How many nodes count together.
+    pub fn members(&self) -> &Members {
+        &self.members
+    }
+
+    /// How it does without its store.
+    pub fn standing(&self) -> Standing {
+        Standing {
+            local: self.counts.local.load(Ordering::Relaxed),
+            owing: self.ledger.len(),
+            lost: self.ledger.lost(),
+            paid_back: self.counts.paid_back.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Forgets what was known of counters and what they owe; how many of both there were.
+    pub fn purge(&self) -> usize {
+        self.known.purge() + self.ledger.purge()
+    }
+
+    /// Pays some of what counters owe, the most first; how many are left. Ends early if the store cannot answer.
+    pub async fn pay_back(&self, now: Timestamp) -> usize {
+        for debt in self.ledger.largest() {
+            let units = debt.units.min(self.still_counts(&debt, now));
+            let mut plan = Plan::new();
+            let is_charged = units > 0
+                && plan.charge_encoded_when(debt.key.as_ref(), debt.limit, units, Pay::Always).is_ok();
+            let came = if is_charged { self.inner.decide(&plan, now).await.map(|_| units) } else { Ok(0) };
+            let is_away = matches!(came, Err(StoreError::Unavailable { .. }));
+            // What may have been charged counts as paid: to charge it again would refuse somebody wrongly.
+            let is_paid = !matches!(came, Err(StoreError::Unavailable { maybe_charged: false, .. }));
+            if is_paid && self.ledger.paid(&debt) {
+                self.forget_locally(&debt, now);
+            }
+            self.counts.paid_back.fetch_add(came.unwrap_or(0), Ordering::Relaxed);
+            if is_away {
+                break;
+            }
+        }
+        self.ledger.len()
+    }
+
+    /// Units of a debt that have not drained or left their window since.
+    fn still_counts(&self, debt: &ledger::Debt, now: Timestamp) -> u64 {
+        let mut plan = Plan::new();
+        let part = debt.limit.divided(self.members.get(), 0);
+        if plan.charge_encoded(debt.key.as_ref(), part, 0).is_err() {
+            return 0;
+        }
+        let read = self.local.read_now(&plan, now);
+        read.ok()
+            .and_then(|answer| answer.verdicts.first().copied())
+            .map_or(0, |verdict| verdict.limit.saturating_sub(verdict.remaining).saturating_add(verdict.debt))
+    }
+
+    fn forget_locally(&self, debt: &ledger::Debt, now: Timestamp) {
+        let mut plan = Plan::new();
+        if plan.charge_encoded(debt.key.as_ref(), debt.limit, 0).is_ok() {
+            self.local.reset_now(&plan, now);
+        }
+    }
+
+    /// Whether this node decides without asking: something on the plan's counters is not paid yet.
+    fn owes(&self, plan: &Plan) -> bool {
+        !plan.class().is_exact()
+            && !self.ledger.is_empty()
+            && plan.charges().any(|charge| self.ledger.has(charge.key))
+    }
+
+    /// The plan with this node's part of each limit.
+    fn part_of(&self, plan: &Plan) -> Plan {
+        let members = self.members.get();
+        let mut part = Plan::new();
+        part.set_ticket(plan.ticket());
+        if let Some(idempotency) = plan.idempotency() {
+            part.set_idempotency(idempotency.clone());
+        }
+        let mut group = 0;
+        for charge in plan.charges() {
+            while group < charge.group {
+                part.next_group();
+                group += 1;
+            }
+            let costs = plan.charges().filter(|other| other.key == charge.key).map(|other| other.cost);
+            let limit = charge.limit.divided(members, costs.fold(0, u64::saturating_add));
+            part.charge_encoded_when(charge.key, limit, charge.cost, charge.pay)
+                .expect("what stood in a plan stands in another");
+        }
+        part
+    }
+
+    /// Lets a counter that this node did not have begin where the store had it.
+    fn seed(&self, part: &Plan, now: Timestamp) {
+        for charge in part.charges().filter(|charge| charge.limit.term_us().is_none()) {
+            let Some(known) = self.known.take(charge.key) else { continue };
+            let units = known.used_at(now).share_of(charge.limit.capacity());
+            let mut seed = Plan::new();
+            if units > 0 && seed.charge_encoded(charge.key, *charge.limit, units).is_ok() {
+                // A counter that has more by itself stays as it is.
+                drop(self.local.decide_now(&seed, now));
+            }
+        }
+    }
+
+    /// Decides here, by this node's part of each limit.
+    fn here(
+        &self,
+        (plan, now): (&Plan, Timestamp),
+        maybe_charged: bool,
+        decide: impl FnOnce(&Plan) -> Result<Answer, StoreError>,
+    ) -> Result<Answer, StoreError> {
+        let part = self.part_of(plan);
+        self.seed(&part, now);
+        let answer = decide(&part)?;
+        // What the store may have charged before it fell silent counts as spent there.
+        if !maybe_charged {
+            self.owe(plan, &answer, now);
+        }
+        Ok(self.told(answer, plan))
+    }
+
+    /// An answer of this node's, about the whole limits.
+    fn told(&self, mut answer: Answer, plan: &Plan) -> Answer {
+        self.counts.local.fetch_add(1, Ordering::Relaxed);
+        for (verdict, charge) in answer.verdicts.iter_mut().zip(plan.charges()) {
+            verdict.limit = charge.limit.capacity();
+        }
+        answer.local = true;
+        answer
+    }
+
+    fn owe(&self, plan: &Plan, answer: &Answer, now: Timestamp) {
+        if answer.replayed {
+            return;
+        }
+        for (index, charge) in plan.charges().enumerate() {
+            if answer.paid(index) && owes_units(&charge) {
+                self.ledger.add(charge.key, charge.limit, charge.cost, now);
+            }
+        }
+    }
+
+    /// Remembers what the store said.
+    fn heard(&self, plan: &Plan, answer: &Answer, now: Timestamp) {
+        for (charge, verdict) in plan.charges().zip(&answer.verdicts) {
+            if charge.limit.term_us().is_none() {
+                self.known.put(charge.key, verdict, now);
+            }
+        }
+    }
+
+    /// The store's answer, or this node's if there is none.
+    async fn ask(
+        &self,
+        (plan, now): (&Plan, Timestamp),
+        question: impl Future<Output = Result<Answer, StoreError>>,
+        decide: impl FnOnce(&Plan) -> Result<Answer, StoreError>,
+    ) -> Result<Answer, StoreError> {
+        if self.owes(plan) {
+            return self.here((plan, now), false, decide);
+        }
+        match question.await {
+            Ok(answer) => {
+                self.heard(plan, &answer, now);
+                Ok(answer)
+            }
+            Err(StoreError::Unavailable { maybe_charged, .. }) if !plan.class().is_exact() => {
+                self.here((plan, now), maybe_charged, decide)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Slots end with this node's; what costs nothing owes nothing.
+fn owes_units(charge: &Charge<'_>) -> bool {
+    charge.cost > 0
+        && charge.limit.term_us().is_none()
+        && !matches!(charge.pay, Pay::Never | Pay::IfRefused { .. })
+}
+
+impl<S: Store> Store for Fallback<S> {
+    async fn decide(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
+        self.ask((plan, now), self.inner.decide(plan, now), |part| self.local.decide_now(part, now)).await
+    }
+
+    async fn read(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
+        self.ask((plan, now), self.inner.read(plan, now), |part| self.local.read_now(part, now)).await
+    }
+
+    async fn reserve(&self, plan: &Plan, hold: Hold, now: Timestamp) -> Result<Answer, StoreError> {
+        self.ask((plan, now), self.inner.reserve(plan, hold, now), |part| {
+            self.local.reserve_now(part, hold, now)
+        })
+        .await
+    }
+
+    /// What was reserved here is settled here.
+    async fn commit(&self, ticket: Ticket, costs: &[u64], now: Timestamp) -> Result<Settlement, StoreError> {
+        match self.local.commit_now(ticket, costs, now)? {
+            Settlement::Gone => self.inner.commit(ticket, costs, now).await,
+            settled @ Settlement::Settled(_) => Ok(settled),
+        }
+    }
+
+    async fn cancel(&self, ticket: Ticket, now: Timestamp) -> Result<Settlement, StoreError> {
+        match self.local.cancel_now(ticket, now) {
+            Settlement::Gone => self.inner.cancel(ticket, now).await,
+            settled @ Settlement::Settled(_) => Ok(settled),
+        }
+    }
+
+    async fn release(&self, plan: &Plan, now: Timestamp) -> Result<u64, StoreError> {
+        match self.local.release_now(plan, now) {
+            0 => self.inner.release(plan, now).await,
+            units => Ok(units),
+        }
+    }
+
+    async fn renew(&self, plan: &Plan, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+        match self.local.renew_now(plan, now) {
+            None => self.inner.renew(plan, now).await,
+            until => Ok(until),
+        }
+    }
+
+    async fn refund(&self, plan: &Plan, charged_at: Timestamp, now: Timestamp) -> Result<(), StoreError> {
+        let here = || {
+            for charge in plan.charges().filter(owes_units) {
+                self.ledger.subtract(charge.key, charge.cost);
+            }
+            self.local.refund_now(plan, charged_at, now)
+        };
+        if self.owes(plan) {
+            return here();
+        }
+        match self.inner.refund(plan, charged_at, now).await {
+            Err(StoreError::Unavailable { .. }) => here(),
+            refunded => refunded,
+        }
+    }
+
+    async fn reset(&self, plan: &Plan, now: Timestamp) -> Result<usize, StoreError> {
+        for charge in plan.charges() {
+            self.known.take(charge.key);
+            self.ledger.forget(charge.key);
+        }
+        let here = self.local.reset_now(plan, now);
+        Ok(self.inner.reset(plan, now).await?.max(here))
+    }
+}
+
+impl<S: std::fmt::Debug> std::fmt::Debug for Fallback<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Fallback")
+            .field("inner", &self.inner)
+            .field("local", &self.local)
+            .finish_non_exhaustive()
+    }
+}

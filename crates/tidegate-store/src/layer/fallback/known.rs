@@ -1,0 +1,94 @@
+//! What the store last said of counters: a small memory that forgets when it is full.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Mutex;
+
+use tidegate_core::{KeyRef, Timestamp, Verdict};
+
+use crate::locked;
+
+const SHARDS: usize = 16;
+const PER_SHARD: usize = 4_096;
+
+/// The last word on up to 65 536 counters; a new one takes the place of whoever has it.
+pub(super) struct Known {
+    hasher: RandomState,
+    shards: [Mutex<Box<[Option<Entry>]>>; SHARDS],
+}
+
+/// A counter as the store had it.
+#[derive(Clone, Copy)]
+struct Entry {
+    hash: u64,
+    word: Word,
+}
+
+/// What was used of how much, and until when that counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Word {
+    used: u64,
+    limit: u64,
+    at: Timestamp,
+    reset_after_us: u64,
+}
+
+/// A part of a limit that is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Used {
+    units: u64,
+    of: u64,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        let shard = |_| Mutex::new(vec![None; PER_SHARD].into_boxed_slice());
+        Self { hasher: RandomState::new(), shards: std::array::from_fn(shard) }
+    }
+}
+
+impl Known {
+    /// Remembers what was said.
+    pub(super) fn put(&self, key: KeyRef<'_>, verdict: &Verdict, at: Timestamp) {
+        let used = verdict.limit.saturating_sub(verdict.remaining);
+        let word = Word { used, limit: verdict.limit, at, reset_after_us: verdict.reset_after_us };
+        self.with(key, |place, hash| *place = Some(Entry { hash, word }));
+    }
+
+    /// What was said last, which is not known any more then.
+    pub(super) fn take(&self, key: KeyRef<'_>) -> Option<Word> {
+        self.with(key, |place, hash| place.take_if(|entry| entry.hash == hash).map(|entry| entry.word))
+    }
+
+    /// Forgets all; how much there was.
+    pub(super) fn purge(&self) -> usize {
+        let purge =
+            |shard: &Mutex<Box<[Option<Entry>]>>| locked(shard).iter_mut().filter_map(Option::take).count();
+        self.shards.iter().map(purge).sum()
+    }
+
+    fn with<T>(&self, key: KeyRef<'_>, act: impl FnOnce(&mut Option<Entry>, u64) -> T) -> T {
+        let hash = self.hasher.hash_one(key.bytes());
+        let [low, high, ..] = hash.to_le_bytes().map(usize::from);
+        let (shard, place) = (low % SHARDS, (low / SHARDS * 256 + high) % PER_SHARD);
+        act(&mut locked(&self.shards[shard])[place], hash)
+    }
+}
+
+impl Word {
+    /// What of it counts at that instant. It drains evenly: of a window that is more than there is left of it in truth at
+    /// worst by what the window forgets at its end.
+    pub(super) fn used_at(self, now: Timestamp) -> Used {
+        let left_us = self.reset_after_us.saturating_sub(now.since(self.at));
+        let share = u128::from(self.used) * u128::from(left_us);
+        let units = share.div_ceil(u128::from(self.reset_after_us.max(1)));
+        Used { units: u64::try_from(units).unwrap_or(u64::MAX), of: self.limit }
+    }
+}
+
+impl Used {
+    /// The same share of another amount, rounded up; never more than all of it.
+    pub(super) fn share_of(self, amount: u64) -> u64 {
+        let units = (u128::from(self.units) * u128::from(amount)).div_ceil(u128::from(self.of.max(1)));
+        u64::try_from(units).unwrap_or(u64::MAX).min(amount)
+    }
+}
