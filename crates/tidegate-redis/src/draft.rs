@@ -5,11 +5,13 @@
 
 mod travel;
 
+use std::time::Duration;
+
 use smallvec::SmallVec;
 use tidegate_core::{Charge, Limit, Numbers, Pay, Plan, Ticket, Verdict, Window};
 
 use crate::bytes::{double, put_double};
-use crate::call::Call;
+use crate::call::{Call, Priority};
 use crate::names::{Form, Names, Seat};
 use crate::scripts;
 
@@ -38,6 +40,9 @@ pub(crate) struct Draft {
     pub(crate) ticket: Ticket,
     /// What everything else is held under.
     pub(crate) hold: Ticket,
+    /// How long an answer is waited for, and who gives way first: as its plan says.
+    deadline: Option<Duration>,
+    priority: Priority,
     /// The places of its charges in the plan.
     pub(crate) indices: Vec<u8>,
     places: Vec<Place>,
@@ -95,6 +100,8 @@ impl Draft {
         let mut draft = Self {
             ticket: plan.ticket(),
             hold: plan.ticket(),
+            deadline: plan.patience(),
+            priority: Priority::of(plan),
             indices: Vec::with_capacity(plan.len()),
             places: Vec::with_capacity(2),
             counters: Vec::with_capacity(plan.len() * COUNTER_BYTES),
@@ -128,6 +135,11 @@ impl Draft {
     pub(crate) fn takes_slots(&self) -> bool {
         let kind = |charge: &[u8]| self.counters[(usize::from(charge[0]) - 1) * COUNTER_BYTES + 5];
         self.charges.chunks(CHARGE_BYTES).any(|charge| kind(charge) == 5 && charge[2] < 2)
+    }
+
+    /// To be settled later, with the client's own patience: nobody gains if that gives way.
+    pub(crate) fn for_later(&mut self) {
+        (self.deadline, self.priority) = (None, Priority::Strict);
     }
 
     /// Of numbers for all charges of the plan, those of its own.
@@ -187,7 +199,8 @@ impl Draft {
         told.push(keys.add_if(self.record.as_deref()));
         told.push(keys.add_if(self.index.as_deref()));
         told.extend_from_slice(rest);
-        Call::new(&scripts::GENERAL, keys.0, SmallVec::from_iter([told]))
+        let call = Call::new(&scripts::GENERAL, keys.0, SmallVec::from_iter([told]));
+        Call { deadline: self.deadline, priority: self.priority, ..call }
     }
 
     /// Whether one more key can be named.
@@ -321,7 +334,7 @@ fn numbers(limit: &Limit) -> (u8, [u64; 5]) {
             (1, [capacity, rate.units(), rate.per_us(), u64::from(shapes), 0])
         }
         Numbers::FixedWindow { amount, window } => {
-            let span = |form, length: std::time::Duration| {
+            let span = |form, length: Duration| {
                 let length_us = u64::try_from(length.as_micros()).unwrap_or(u64::MAX);
                 [amount, form, length_us, 0, 0]
             };

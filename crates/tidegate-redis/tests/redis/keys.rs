@@ -181,11 +181,9 @@ impl Caller for Joining {
 
 impl Joining {
     async fn send(&self, all: Waiting) -> Result<(), CallError> {
-        let joined = Call {
-            script: all[0].0.script,
-            keys: all.iter().flat_map(|(call, _)| call.keys.clone()).collect(),
-            arguments: all.iter().flat_map(|(call, _)| call.arguments.clone()).collect(),
-        };
+        let keys = all.iter().flat_map(|(call, _)| call.keys.clone()).collect();
+        let arguments = all.iter().flat_map(|(call, _)| call.arguments.clone()).collect();
+        let joined = Call::new(all[0].0.script, keys, arguments);
         let redis::Value::Array(replies) = self.server.call(joined).await? else { panic!("no array") };
         for ((_, give), reply) in all.into_iter().zip(replies) {
             give.send(reply).unwrap();
