@@ -110,14 +110,18 @@ impl Together {
         let (is_leaving, epoch) = (told.is_empty(), format!("{:032x}", random(&self.clock)));
         let beat = Heartbeat { id: self.id.clone(), told, term: TERM, epoch };
         let heard = shared.inner().beat(&beat).await;
-        if self.heard.take(heard.as_ref()) {
+        let is_lost = self.heard.take(heard.as_ref());
+        let Ok(assembly) = heard else { return };
+        if is_lost {
+            let counters = shared.tell_again(&assembly.epoch, (self.clock)()).await;
             tracing::warn!(
-                "the store has lost its counters: they begin anew, and long windows go on from what this node knows"
+                counters,
+                "the store has lost its counters: those of long windows were told again"
             );
         }
-        if let Ok(assembly) = heard
-            && !is_leaving
-        {
+        shared.confirm();
+        // Who was lost with the counters says within a beat that they are there.
+        if !is_lost && !is_leaving {
             let members = u32::try_from(assembly.members.len()).unwrap_or(u32::MAX);
             if shared.members().get() != members.max(1) {
                 tracing::info!(members, "nodes that count together");
