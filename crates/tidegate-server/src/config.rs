@@ -27,6 +27,8 @@ pub struct Config {
     pub rules: Option<PathBuf>,
     /// Where counters live.
     pub store: StoreKind,
+    /// Tenants whose counters live elsewhere.
+    pub stores: Vec<TenantStore>,
     /// How Redis is asked.
     pub redis: Redis,
     /// What is logged, and how.
@@ -65,6 +67,17 @@ pub enum StoreKind {
     Memory,
     /// In Redis or Valkey, for all nodes together.
     Redis(Address),
+}
+
+/// A tenant with servers of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TenantStore {
+    /// The domain.
+    pub domain: String,
+    /// The tenant's value.
+    pub tenant: String,
+    /// Where its counters live.
+    pub address: Address,
 }
 
 /// How Redis is asked, where counters live there.
@@ -200,6 +213,7 @@ impl Default for Config {
             },
             rules: None,
             store: StoreKind::Memory,
+            stores: Vec::new(),
             redis: Redis::default(),
             log: Log { level: tracing::Level::INFO, format: LogFormat::Text },
             headers: headers::Settings::default(),

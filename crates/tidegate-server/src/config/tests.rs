@@ -63,6 +63,8 @@ fn the_file_has_a_key_for_every_setting_and_no_other() {
     }
     let mut keys = BTreeSet::new();
     leaves(&file::FILE, "", &mut keys);
+    // Tenants' own servers have names of the operator's choice, and stand in the file alone.
+    assert!(keys.remove("stores"));
     assert_eq!(keys, SETTINGS.iter().map(|setting| setting.key.to_owned()).collect());
 }
 
@@ -77,7 +79,7 @@ fn variables_are_named_after_their_keys() {
 #[test]
 fn a_wrong_file_is_told_everything_with_its_places() {
     let (_folder, path) = file(
-        "listen:\n  htpp: 127.0.0.1:80\n  admin: 0.0.0.0:6070\nlimits: { memory: 1 GB }\nstore: redis://:secret@x\n",
+        "listen:\n  htpp: 127.0.0.1:80\n  admin: 0.0.0.0:6070\nlimits: { memory: 1 GB }\nstore: redis://:secret@x:no\n",
     );
     let rendered = load(&given(&[], &[], Some(path))).unwrap_err().to_string();
     for expected in [
@@ -86,8 +88,8 @@ fn a_wrong_file_is_told_everything_with_its_places() {
         "did you mean `http`?",
         "listen.admin: the admin door has no authentication yet and listens on this machine only; write 127.0.0.1:6070",
         "limits.memory: `1 GB` is no size",
-        "store: a store of kind `redis` is not built in yet; write memory",
-        "5 | store: redis://*******@x",
+        "; write a number from 1 to 65535",
+        "5 | store: redis://*******@x:no",
     ] {
         assert!(rendered.contains(expected), "{expected} is not in:\n{rendered}");
     }
@@ -111,6 +113,25 @@ fn a_path_in_the_file_is_meant_from_where_the_file_is() {
     let rules = |given| load(&given).unwrap().rules;
     assert_eq!(rules(given(&[], &[], Some(path.clone()))), Some(folder.path().join("limits.d")));
     assert_eq!(rules(given(&[("rules", "here")], &[], Some(path))), Some(PathBuf::from("here")));
+}
+
+#[test]
+fn tenants_can_have_servers_of_their_own() {
+    let (_folder, path) = file("store: redis://a\nstores:\n  api/acme: redis-cluster://b:7000,c\n");
+    let config = load(&given(&[], &[], Some(path))).unwrap();
+    let [TenantStore { domain, tenant, address }] = config.stores.as_slice() else { panic!() };
+    assert_eq!((domain.as_str(), tenant.as_str()), ("api", "acme"));
+    assert_eq!(*address, "redis-cluster://b:7000,c".parse().unwrap());
+    let (_folder, path) = file("stores: { acme: redis://b, api/x: memory, api/y: redis://:hush@ }\n");
+    let rendered = load(&given(&[], &[], Some(path))).unwrap_err().to_string();
+    for expected in [
+        "stores.acme: write the domain and the tenant, such as api/acme",
+        "stores.api/x: a tenant's own store is in Redis",
+        "stores.api/y: ",
+    ] {
+        assert!(rendered.contains(expected), "{expected} is not in:\n{rendered}");
+    }
+    assert!(!rendered.contains("hush"), "{rendered}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use tidegate_rules::{Span, notation};
 
 use tidegate_wire::door::Undecided;
 
-use super::{LogFormat, Place, StoreKind};
+use super::{LogFormat, Place, StoreKind, TenantStore};
 
 /// What is wrong with a value, and what to write.
 pub(super) type Wrong = String;
@@ -60,9 +60,27 @@ pub(super) fn store(text: &str) -> Result<StoreKind, Wrong> {
     }
     // What follows the scheme may hold a password: the message shows none.
     match text.split_once("://") {
-        Some(_) => text.parse().map(StoreKind::Redis).map_err(|error: AddressError| error.to_string()),
+        Some(_) => text.parse().map(StoreKind::Redis).map_err(|error: AddressError| error.in_short()),
         None => {
             Err("there is no such store; write memory, or an address such as redis://localhost:6379"
+                .to_owned())
+        }
+    }
+}
+
+/// A tenant with servers of its own.
+pub(super) fn tenant_store(tenant: &str, address: &str) -> Result<TenantStore, Wrong> {
+    let Some((domain, tenant)) =
+        tenant.split_once('/').filter(|(domain, tenant)| !domain.is_empty() && !tenant.is_empty())
+    else {
+        return Err("write the domain and the tenant, such as api/acme: redis://localhost:6379".to_owned());
+    };
+    match store(address)? {
+        StoreKind::Redis(address) => {
+            Ok(TenantStore { domain: domain.to_owned(), tenant: tenant.to_owned(), address })
+        }
+        StoreKind::Memory => {
+            Err("a tenant's own store is in Redis; write an address such as redis://localhost:6379"
                 .to_owned())
         }
     }

@@ -1,6 +1,7 @@
 //! What is counted of a store that several nodes share: its servers, and how this node does without them.
 
 use tidegate_core::breaker::Circuit;
+use tidegate_redis::Client;
 use tidegate_redis::client::ShardReport;
 
 use super::{Kind, Text};
@@ -8,7 +9,7 @@ use crate::stack::Shared;
 use crate::together::News;
 
 pub(super) fn write(text: &mut Text, shared: &Shared, news: Option<&News>) {
-    let shards = shared.inner().caller().report();
+    let shards: Vec<ShardReport> = shared.inner().caller().all().flat_map(Client::report).collect();
     calls(text, &shards);
     circuits(text, &shards);
     local(text, shared);
