@@ -26,6 +26,7 @@ deep: ## long runs: many more random cases and seeds, more orders of threads, an
 	PROPTEST_CASES=20000 cargo test --locked --release -p tidegate-store --test store differential
 	TIDEGATE_SEEDS=500 cargo test --locked --release -p tidegate-store --test store conformance
 	cargo test --locked --release -p tidegate-store --test store a_hundred_million -- --ignored
+	PROPTEST_CASES=2000 cargo test --locked --release -p tidegate-redis --test redis differential
 	$(MAKE) bench QUICK=1
 	@if cargo +nightly miri --version >/dev/null 2>&1; then \
 		PROPTEST_CASES=4 MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p tidegate-core --lib; \

@@ -6,6 +6,7 @@ mod output;
 mod serve;
 mod rules_folder;
 mod validate;
+mod live;
 mod init;
 mod ask;
 mod check;

@@ -8,13 +8,14 @@ use serde_json::{Value, json};
 use tidegate_rules::{Compiled, Severity, schema, table};
 
 use crate::exit::Failure;
+use crate::live::{self, LiveArgs};
 use crate::output::{Format, print, talk};
 use crate::rules_folder;
 
 /// Checks rule files and shows the effective limit of each rule.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidegate validate ./rules\n  tidegate validate api.yaml --format json\n  tidegate validate ./rules --deny-warnings   # for CI\n\nExit codes: 0 the rules can be used, 3 they cannot, or there are none."
+    after_help = "Examples:\n  tidegate validate ./rules\n  tidegate validate api.yaml --format json\n  tidegate validate ./rules --deny-warnings   # for CI\n  tidegate validate --live --store redis://localhost:6379\n\nExit codes: 0 the rules can be used, 3 they cannot, or there are none."
 )]
 pub(crate) struct ValidateArgs {
     /// A folder of rule files, or one file
@@ -29,12 +30,17 @@ pub(crate) struct ValidateArgs {
     /// Print the JSON Schema of rule files, for editors, and do nothing else
     #[arg(long)]
     schema: bool,
+    #[command(flatten)]
+    live: LiveArgs,
 }
 
 pub(crate) fn run(args: &ValidateArgs) -> Result<(), Failure> {
     if args.schema {
         print(&format!("{:#}\n", schema::json_schema()))?;
         return Ok(());
+    }
+    if args.live.live {
+        return live::run(&args.live, args.format, args.deny_warnings);
     }
     let compiled = rules_folder::read(&args.path)?;
     let (errors, warnings) = (compiled.count(Severity::Error), compiled.count(Severity::Warning));

@@ -1,5 +1,6 @@
 -- The common check, entry by entry: the value may have others than those that are asked about.
-local byte, sub = string.byte, string.sub
+local pack, read, byte, sub = struct.pack, struct.unpack, string.byte, string.sub
+local EXACT, STANDSTILL, ENTRY, ASKED = 9007199254740992, 1000000, 22, 18
 
 -- Windows take an entry's place in the value, 0 if it has none, and a charge's place in what is asked. They give the new entry and
 -- when it expires; false if the charge is refused, nothing if it is not common.

@@ -2,6 +2,8 @@
 local algorithms = { meter, fixed_window, sliding_window, sliding_log, concurrency }
 local VERSION, MOST_ENTRIES, LOAN = 1, 16, 98
 local OVERFLOWS, LENDS = 128, 64
+-- So many loans of one value at once, and no more.
+local MOST_LOANS = 1024
 -- What must be asked again with more keys, if anything: said instead of an answer, with nothing written.
 local ask
 
@@ -182,6 +184,10 @@ end
 
 local function lend(place, loan)
   local loans = place.loans
+  if #loans >= MOST_LOANS then
+    ask = 'F'
+    return
+  end
   local at = #loans
   while at > 0 and (read('<I7', loans[at])) > (read('<I7', loan)) do
     at = at - 1

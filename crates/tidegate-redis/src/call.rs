@@ -45,13 +45,20 @@ impl Call {
     #[must_use]
     pub fn for_plan(mut self, plan: &Plan) -> Self {
         self.deadline = plan.patience();
-        self.priority = match plan.class() {
-            Class::Security => Priority::Security,
-            Class::Strict => Priority::Strict,
-            Class::Cost => Priority::Cost,
-            Class::Comfort => Priority::Comfort,
-        };
+        self.priority = Priority::of(plan);
         self
+    }
+}
+
+impl Priority {
+    /// By the class of a plan.
+    pub fn of(plan: &Plan) -> Self {
+        match plan.class() {
+            Class::Security => Self::Security,
+            Class::Strict => Self::Strict,
+            Class::Cost => Self::Cost,
+            Class::Comfort => Self::Comfort,
+        }
     }
 }
 

@@ -25,6 +25,7 @@ mod nodes;
 mod map;
 mod topology;
 mod route;
+mod doctor;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,6 +36,7 @@ use tokio::time::Instant;
 
 pub use address::{Address, AddressError};
 pub use counts::ShardReport;
+pub use doctor::{Examined, Finding, Weight};
 pub use secret::Secret;
 pub use settings::{Certificates, Login, Settings};
 

@@ -5,16 +5,21 @@
 
 mod travel;
 
+use std::time::Duration;
+
 use smallvec::SmallVec;
 use tidegate_core::{Charge, Limit, Numbers, Pay, Plan, Ticket, Verdict, Window};
 
 use crate::bytes::{double, put_double};
-use crate::call::Call;
+use crate::call::{Call, Priority};
 use crate::names::{Form, Names, Seat};
 use crate::scripts;
 
 /// The most values that one value can run over into: 16 entries each.
 const MOST_LEVELS: u8 = 15;
+
+/// The most keys of values and loans that a call names; a name, a record and an index come beside them.
+const MOST_KEYS: usize = 250;
 
 /// What a call of the general script is for.
 #[derive(Clone, Copy)]
@@ -35,6 +40,9 @@ pub(crate) struct Draft {
     pub(crate) ticket: Ticket,
     /// What everything else is held under.
     pub(crate) hold: Ticket,
+    /// How long an answer is waited for, and who gives way first: as its plan says.
+    deadline: Option<Duration>,
+    priority: Priority,
     /// The places of its charges in the plan.
     pub(crate) indices: Vec<u8>,
     places: Vec<Place>,
@@ -92,6 +100,8 @@ impl Draft {
         let mut draft = Self {
             ticket: plan.ticket(),
             hold: plan.ticket(),
+            deadline: plan.patience(),
+            priority: Priority::of(plan),
             indices: Vec::with_capacity(plan.len()),
             places: Vec::with_capacity(2),
             counters: Vec::with_capacity(plan.len() * COUNTER_BYTES),
@@ -127,6 +137,11 @@ impl Draft {
         self.charges.chunks(CHARGE_BYTES).any(|charge| kind(charge) == 5 && charge[2] < 2)
     }
 
+    /// To be settled later, with the client's own patience: nobody gains if that gives way.
+    pub(crate) fn for_later(&mut self) {
+        (self.deadline, self.priority) = (None, Priority::Strict);
+    }
+
     /// Of numbers for all charges of the plan, those of its own.
     pub(crate) fn of_each(&self, all: &[u64]) -> Vec<u64> {
         self.indices.iter().map(|index| all.get(usize::from(*index)).copied().unwrap_or(0)).collect()
@@ -153,12 +168,14 @@ impl Draft {
 
     /// Looks at the loans of one of its values, counted from 1; whether that is more than before.
     pub(crate) fn lend_at(&mut self, place: u8) -> bool {
-        self.at(place).is_some_and(|place| !std::mem::replace(&mut place.lends, true))
+        let has_room = self.has_room();
+        self.at(place).is_some_and(|place| has_room && !std::mem::replace(&mut place.lends, true))
     }
 
     /// Looks further than so many values of one place; whether that can be.
     pub(crate) fn look_beyond(&mut self, place: u8, levels: u8) -> bool {
-        let Some(place) = self.at(place).filter(|_| levels <= MOST_LEVELS) else { return false };
+        let has_room = self.has_room() && levels <= MOST_LEVELS;
+        let Some(place) = self.at(place).filter(|_| has_room) else { return false };
         place.levels = levels;
         true
     }
@@ -182,7 +199,14 @@ impl Draft {
         told.push(keys.add_if(self.record.as_deref()));
         told.push(keys.add_if(self.index.as_deref()));
         told.extend_from_slice(rest);
-        Call::new(&scripts::GENERAL, keys.0, SmallVec::from_iter([told]))
+        let call = Call::new(&scripts::GENERAL, keys.0, SmallVec::from_iter([told]));
+        Call { deadline: self.deadline, priority: self.priority, ..call }
+    }
+
+    /// Whether one more key can be named.
+    fn has_room(&self) -> bool {
+        let keys = |place: &Place| 1 + usize::from(place.levels) + usize::from(place.lends);
+        self.places.iter().map(keys).sum::<usize>() < MOST_KEYS
     }
 
     fn at(&mut self, place: u8) -> Option<&mut Place> {
@@ -310,7 +334,7 @@ fn numbers(limit: &Limit) -> (u8, [u64; 5]) {
             (1, [capacity, rate.units(), rate.per_us(), u64::from(shapes), 0])
         }
         Numbers::FixedWindow { amount, window } => {
-            let span = |form, length: std::time::Duration| {
+            let span = |form, length: Duration| {
                 let length_us = u64::try_from(length.as_micros()).unwrap_or(u64::MAX);
                 [amount, form, length_us, 0, 0]
             };

@@ -2,6 +2,21 @@
 //!
 //! Two halves that meet in [`Caller`]: the store, which makes [calls](Call) of plans and answers of replies, and the client, which
 //! brings a call to the server that has its keys, and says what went wrong if it cannot.
+//!
+//! What is in the server:
+//!
+//! | key, behind the prefix and the tag | value |
+//! |---|---|
+//! | entity | up to 16 small counters of one entity, 22 bytes each where their numbers are ordinary |
+//! | entity `l` | the same for windows of an hour and more, and for calendars |
+//! | … `oa`, `ob`, … | what a value runs over into; asked for only where a value says so |
+//! | entity `g` or `s` and an id | a log, or the slots of a room |
+//! | … `L` | loans of a value: what comes back by itself, and when |
+//! | hash `n` | an admission under an idempotency key |
+//! | ticket `r`, ticket `i` | what a reservation holds here, and how any node can settle it |
+//!
+//! Every value begins with a version; a node that meets a newer one leaves it alone and says so. Every key has an end. Counts stop at
+//! 2^51, where the reference store's stop at 2^57; below that both are equal to the digit.
 
 mod call;
 pub mod client;

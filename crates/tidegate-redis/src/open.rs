@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tidegate_core::Ticket;
 
-use crate::draft::Held;
+use crate::draft::{Draft, Held};
 
 /// How many are remembered: of more, the oldest are looked up.
 const MOST: usize = 16_384;
@@ -21,7 +21,8 @@ struct Drafts {
 }
 
 impl Open {
-    pub(crate) fn insert(&self, ticket: Ticket, held: Held) {
+    pub(crate) fn insert(&self, ticket: Ticket, mut held: Held) {
+        held.drafts.iter_mut().for_each(Draft::for_later);
         self.with(|drafts| {
             drafts.order.push_back(ticket);
             drafts.by_ticket.insert(ticket, held);

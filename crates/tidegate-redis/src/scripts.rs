@@ -27,7 +27,6 @@ pub(crate) static GENERAL: LazyLock<Script> = LazyLock::new(|| {
 pub(crate) static LEAN: LazyLock<Script> = LazyLock::new(|| {
     script(
         concat!(
-            include_str!("../lua/lean_head.lua"),
             "local function merged()\n",
             include_str!("../lua/merge.lua"),
             "end\n",

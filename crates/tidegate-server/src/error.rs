@@ -54,6 +54,9 @@ pub enum Error {
     /// Redis cannot be asked as it was set up.
     #[error("the store cannot be opened: {0}")]
     Redis(#[from] tidegate_redis::client::OpenError),
+    /// Nobody says where the servers are.
+    #[error("no server of the store could be found; check the address, and that one of its servers runs")]
+    NoServer,
     /// A certificate without its key, or the other way round.
     #[error("redis.certificate and redis.private_key belong together; set both, or neither")]
     HalfCertificate,

@@ -9,6 +9,7 @@ mod secret;
 mod checkpoint;
 mod stack;
 mod together;
+mod live;
 mod rules;
 mod health;
 mod listener;
@@ -24,6 +25,8 @@ mod server;
 
 pub use config::Config;
 pub use error::Error;
+pub use live::examine;
 pub use rules::{Reading, read_files};
 pub use server::{Addresses, Running, Stopped, start};
 pub use signals::Stops;
+pub use tidegate_redis::client::{Examined, Weight as Severity};

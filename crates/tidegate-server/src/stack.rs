@@ -53,7 +53,7 @@ fn shared(config: &Config, address: &Address) -> Result<Shared, Error> {
 }
 
 /// How servers are asked.
-fn asked(config: &Config) -> Result<client::Settings, Error> {
+pub(crate) fn asked(config: &Config) -> Result<client::Settings, Error> {
     let redis = &config.redis;
     let own = match (&redis.certificate, &redis.private_key) {
         (Some(certificate), Some(key)) => Some((certificate.clone(), key.clone())),

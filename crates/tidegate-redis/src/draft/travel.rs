@@ -4,6 +4,7 @@ use tidegate_core::Ticket;
 
 use super::{CHARGE_BYTES, COUNTER_BYTES, Draft, Held, Name, Place, short};
 use crate::bytes::{put_short, take, take_byte, take_short};
+use crate::call::Priority;
 use crate::names::Form;
 
 /// The version of the encoding: others are not read.
@@ -66,7 +67,20 @@ impl Draft {
             asked: None,
         });
         let record = Some(record).filter(|key| !key.is_empty());
-        Some(Self { ticket, hold, indices, places, counters, charges, name, record, index: None })
+        let (deadline, priority) = (None, Priority::Strict);
+        Some(Self {
+            ticket,
+            hold,
+            deadline,
+            priority,
+            indices,
+            places,
+            counters,
+            charges,
+            name,
+            record,
+            index: None,
+        })
     }
 }
 

@@ -34,6 +34,7 @@ impl<C: Caller + 'static> Redis<C> {
                 [b'R'] => return Err(StoreError::Recalculate(Outside)),
                 [b'C'] => return Err(StoreError::IdempotencyConflict),
                 [b'T'] => return Err(StoreError::TicketTaken),
+                [b'F'] => return Err(StoreError::Full),
                 [b'V'] => return Err(newer()),
                 _ => return Ok(reply),
             };

@@ -12,19 +12,11 @@ use crate::draft::{Draft, Way};
 use crate::names::{Seat, Tag};
 
 impl<C: Caller + 'static> Redis<C> {
-    /// Whether all counters of the plan, and its name, can be named in one call.
-    pub(super) fn is_one_call(&self, plan: &Plan, seats: &[Seat]) -> bool {
+    /// Whether all counters of the plan, its name and one more tag can be named in one call.
+    pub(super) fn is_one_call(&self, plan: &Plan, seats: &[Seat], beside: Option<Tag>) -> bool {
         let name = plan.idempotency().map(|idempotency| self.names.name(idempotency.key.as_ref()).0);
-        let first = seats.first().map(|seat| seat.tag).or(name);
-        first.is_none_or(|first| {
-            let mut tags = seats.iter().map(|seat| seat.tag).chain(name);
-            tags.all(|tag| self.meets(first, tag))
-        })
-    }
-
-    /// Whether a tag can be named beside those of the seats.
-    pub(super) fn are_neighbours(&self, seats: &[Seat], tag: Tag) -> bool {
-        seats.first().is_none_or(|seat| self.meets(seat.tag, tag))
+        let mut tags = seats.iter().map(|seat| seat.tag).chain(name).chain(beside);
+        tags.next().is_none_or(|first| tags.all(|tag| self.meets(first, tag)))
     }
 
     /// A draft for each call that the plan's charges take.

@@ -18,7 +18,7 @@ impl<C: Caller + 'static> Redis<C> {
         if let Some(answer) = self.decided_leanly(plan, &seats, now).await? {
             return Ok(answer);
         }
-        if !self.is_one_call(plan, &seats) {
+        if !self.is_one_call(plan, &seats, None) {
             return self.decided_across(plan, &seats, now).await;
         }
         let mut draft = Draft::new(plan, &seats, |_| true).named(plan, &self.names);
@@ -62,7 +62,7 @@ impl<C: Caller + 'static> Redis<C> {
     ) -> Result<Answer, StoreError> {
         let seats = self.seats(plan);
         let (tag, index) = self.names.index(plan.ticket());
-        if !self.is_one_call(plan, &seats) || !self.are_neighbours(&seats, tag) {
+        if !self.is_one_call(plan, &seats, Some(tag)) {
             return self.reserved_across(plan, &seats, hold, now).await;
         }
         let mut draft = Draft::new(plan, &seats, |_| true).named(plan, &self.names);

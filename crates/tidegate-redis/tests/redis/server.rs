@@ -45,7 +45,8 @@ impl Server {
     }
 
     pub(crate) fn redis() -> Self {
-        Self::start("redis-server")
+        let tools = tool("redis-server");
+        Self::start(if std::path::Path::new(&tools).exists() { &tools } else { "redis-server" })
     }
 
     pub(crate) fn valkey() -> Self {
@@ -96,8 +97,11 @@ impl std::task::Wake for Unpark {
 
 /// Where `tools/needs` puts it, or wherever `VALKEY_SERVER` says.
 fn valkey_server() -> String {
-    let tools = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/bin/valkey-server");
-    std::env::var("VALKEY_SERVER").unwrap_or_else(|_| tools.to_owned())
+    std::env::var("VALKEY_SERVER").unwrap_or_else(|_| tool("valkey-server"))
+}
+
+fn tool(name: &str) -> String {
+    format!("{}/../../target/tools/bin/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
 async fn connect(process: &mut Child, address: &str) -> MultiplexedConnection {

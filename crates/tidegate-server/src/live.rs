@@ -1,0 +1,22 @@
+//! A look at the servers of the store, without serving.
+
+use std::time::Duration;
+
+use tidegate_redis::Client;
+use tidegate_redis::client::Examined;
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+
+use crate::config::{Config, StoreKind};
+use crate::error::Error;
+use crate::stack;
+
+/// Looks at every server of the configured store; none if counters live in memory.
+pub async fn examine(config: &Config, patience: Duration) -> Result<Vec<Examined>, Error> {
+    let StoreKind::Redis(address) = &config.store else { return Ok(Vec::new()) };
+    let client = Client::open(address.clone(), stack::asked(config)?, &Handle::current())?;
+    // Servers that are not connected by then are looked at all the same: that is a finding.
+    let found = timeout(patience, client.ready()).await.is_ok();
+    let examined = client.examine(patience).await;
+    if examined.is_empty() && !found { Err(Error::NoServer) } else { Ok(examined) }
+}
