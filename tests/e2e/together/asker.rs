@@ -33,9 +33,10 @@ impl Asker {
         Self { stream: BufReader::new(stream) }
     }
 
-    /// Asks whether a request with these attributes may pass.
-    pub(super) fn check(&mut self, plan: &str, key: &str) -> io::Result<Said> {
-        let body = format!(r#"{{"domain":"api","attributes":{{"plan":"{plan}","api_key":"{key}"}}}}"#);
+    /// Asks whether a request of this plan, key and organisation may pass.
+    pub(super) fn check(&mut self, plan: &str, key: &str, org: &str) -> io::Result<Said> {
+        let attributes = format!(r#"{{"plan":"{plan}","api_key":"{key}","org":"{org}"}}"#);
+        let body = format!(r#"{{"domain":"api","attributes":{attributes}}}"#);
         let (status, body) = self.post("/v1/check", &body)?;
         let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
         Ok(Said { status, state: text("state"), reason: text("reason") })

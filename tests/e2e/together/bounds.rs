@@ -16,15 +16,15 @@ pub(super) enum Forgot {
     What(Duration, Duration),
 }
 
-/// Fails if more was admitted of any key than the event allows; gives the most that was.
-pub(super) fn hold(history: &History, forgot: Forgot) -> usize {
+/// Fails if more was admitted of any key than the event allows; gives the most that was, and what was allowed then.
+pub(super) fn hold(history: &History, forgot: Forgot) -> (usize, usize) {
     let admitted = history.by_key().into_iter().map(|(key, events)| {
         let admitted = events.iter().filter(|event| event.is_admitted()).count();
         let bound = bound(&events, forgot);
         assert!(admitted <= bound, "{admitted} of {bound} for {key:?}: {events:#?}");
-        admitted
+        (admitted, bound)
     });
-    admitted.max().unwrap_or(0)
+    admitted.max().unwrap_or_default()
 }
 
 /// The limit, once more for each loss, and what nodes could not know of each other.

@@ -42,7 +42,7 @@ async fn of_twice_the_limit_three_nodes_admit_exactly_the_limit() {
 
 fn admitted(mut asker: Asker) -> usize {
     let mut passes = || {
-        let said = asker.check("all", "everybody").unwrap();
+        let said = asker.check("all", "everybody", "").unwrap();
         assert!(said.is_exact(), "{said:?}");
         said.status == 200
     };

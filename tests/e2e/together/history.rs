@@ -1,6 +1,7 @@
 //! What all nodes said under load, and whether each of them could say it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
 use std::time::Duration;
 
@@ -33,6 +34,14 @@ pub(super) struct Figures {
     pub(super) longest: Duration,
     /// From the first answer that was not exact to the last.
     pub(super) without: Duration,
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { answers, exact, local, undecided, longest, without } = self;
+        write!(f, "{answers} answers, {exact} exact, {local} local, {undecided} undecided, ")?;
+        write!(f, "the longest after {longest:.1?}, not exact for {without:.1?}")
+    }
 }
 
 impl Event {

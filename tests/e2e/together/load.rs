@@ -91,7 +91,8 @@ impl Stream {
     fn ask(&mut self, step: usize) -> Event {
         let caller = Caller::at(step);
         let from = self.start.elapsed();
-        let said = self.asker.check(&caller.plan(self.class), &caller.key(&self.series));
+        let (plan, key) = (caller.plan(self.class), caller.key(&self.series));
+        let said = self.asker.check(&plan, &key, &caller.org(&self.series));
         Event { node: self.node, class: self.class, caller, from, to: self.start.elapsed(), said }
     }
 }

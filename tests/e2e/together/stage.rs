@@ -71,7 +71,7 @@ impl Stage {
             let mut asker = Asker::connect(door, CEILING);
             let mut is_exact = |class: &str, probe: usize| {
                 let key = format!("{series}-probe-{probe}");
-                asker.check(&format!("{class}-rate"), &key).unwrap().is_exact()
+                asker.check(&format!("{class}-rate"), &key, "").unwrap().is_exact()
             };
             CLASSES.iter().all(|class| (0..PROBES).all(|probe| is_exact(class, probe)))
         })
@@ -95,10 +95,9 @@ impl Stage {
 pub(super) fn judge(event: &str, history: &History, forgot: Forgot, recovered: Duration) -> Figures {
     let figures = history.figures();
     history.every_answer_is_right();
-    let most = bounds::hold(history, forgot);
+    let (most, bound) = bounds::hold(history, forgot);
     eprintln!(
-        "{event}: {figures:?}, most of a key {most} of {}, exact again after {recovered:?}",
-        traffic::LIMIT
+        "{event}: {figures}; of a key at most {most} (bound {bound}); exact again after {recovered:.1?}"
     );
     figures
 }

@@ -48,13 +48,22 @@ impl Caller {
         }
     }
 
+    /// Whose key that is; there are four of them.
+    pub(super) fn org(self, series: &str) -> String {
+        match self {
+            Self::Greedy(number) | Self::Modest(number) => format!("{series}-org-{}", number % 4),
+            Self::Steady => format!("{series}-org"),
+        }
+    }
+
     /// The plan that it has.
     pub(super) fn plan(self, class: &str) -> String {
         if self == Self::Steady { format!("{class}-rate") } else { class.to_owned() }
     }
 }
 
-/// Two rules for each class: so many a day, and so many a second.
+/// Two rules for each class: so many a day, and so many a second. Of two classes, what a key may is counted for its organisation as
+/// well, which on a Cluster lives somewhere else.
 pub(super) fn rules() -> String {
     let mut rules = "domain: api\nrules:\n".to_owned();
     for class in CLASSES {
@@ -64,6 +73,10 @@ pub(super) fn rules() -> String {
         };
         let rate = rule(&format!("{class}-rate"), "200/s");
         write!(rules, "{}{rate}", rule(class, &format!("{LIMIT}/d"))).unwrap();
+    }
+    for class in ["cost", "strict"] {
+        let matches = format!("match: {{ plan: {class} }}, by: [org]");
+        writeln!(rules, "  - {{ name: {class}-org, {matches}, limit: 100000/d, class: {class} }}").unwrap();
     }
     rules
 }
