@@ -123,12 +123,17 @@ impl Together {
         let (is_leaving, epoch) = (told.is_empty(), format!("{:032x}", random(&self.clock)));
         let beat = Heartbeat { id: self.id.clone(), told, term: TERM, epoch };
         let heard = shared.inner().beat(&beat).await;
-        if self.heard.take(heard.as_ref()) {
+        let is_lost = self.heard.take(heard.as_ref());
+        let Ok(assembly) = heard else { return };
+        if is_lost {
+            let counters = shared.tell_again(&assembly.epoch, (self.clock)()).await;
             tracing::warn!(
-                "the store has lost its counters: they begin anew, and long windows go on from what this node knows"
+                counters,
+                "the store has lost its counters: those of long windows were told again"
             );
         }
-        if heard.is_ok() && !is_leaving {
+        shared.confirm();
+        if !is_leaving {
             let members = self.heard.count();
             if shared.members().get() != members {
                 tracing::info!(members, "nodes that count together");

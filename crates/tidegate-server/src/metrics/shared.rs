@@ -29,7 +29,8 @@ fn calls(text: &mut Text, shards: &[ShardReport]) {
         text.value(&[("shard", name), ("result", "in_time")], shard.in_time);
         text.value(&[("shard", name), ("result", "late")], shard.late);
         let late = Fault::TimedOut.kind();
-        let others: u64 = shard.errors.iter().filter(|(kind, _)| **kind != late).map(|(_, count)| count).sum();
+        let others: u64 =
+            shard.errors.iter().filter(|(kind, _)| **kind != late).map(|(_, count)| count).sum();
         text.value(&[("shard", name), ("result", "failed")], others);
     }
     text.family(

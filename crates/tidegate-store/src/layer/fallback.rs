@@ -9,17 +9,22 @@
 //! heard of. A debt that finds no room in the ledger is lost: at most this node's part of that limit.
 
 mod known;
+mod long;
 mod ledger;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tidegate_core::{Charge, KeyRef, Limit, Pay, Plan, Ticket, Timestamp};
+use tidegate_core::{Charge, Idempotency, KeyRef, Limit, Pay, Plan, Ticket, Timestamp};
 
 use crate::contract::{Answer, Hold, Settlement, Store, StoreError};
 use crate::layer::Members;
 use crate::memory::Memory;
 use known::Known;
 use ledger::Ledger;
+use long::Long;
+
+/// How long it is remembered that a lost counter was told again: nodes notice a loss within seconds.
+const KEEP_US: u64 = 3_600_000_000;
 
 /// So many debts are tried in vain before the others wait for the next time.
 const FAILURES: usize = 8;
@@ -30,6 +35,7 @@ pub struct Fallback<S> {
     local: Memory,
     members: Members,
     known: Known,
+    long: Long,
     ledger: Ledger,
     counts: Counts,
 }
@@ -57,8 +63,8 @@ pub struct Standing {
 impl<S: Store> Fallback<S> {
     /// Goes on in that memory when the other store cannot answer.
     pub fn new(inner: S, local: Memory, members: Members) -> Self {
-        let (known, ledger, counts) = (Known::default(), Ledger::default(), Counts::default());
-        Self { inner, local, members, known, ledger, counts }
+        let (known, long, ledger) = (Known::default(), Long::default(), Ledger::default());
+        Self { inner, local, members, known, long, ledger, counts: Counts::default() }
     }
 
     /// The store that has the one true count.
@@ -88,7 +94,7 @@ impl<S: Store> Fallback<S> {
 
     /// Forgets what was known of counters and what they owe; how many of both there were.
     pub fn purge(&self) -> usize {
-        self.known.purge() + self.ledger.purge()
+        self.known.purge() + self.long.purge() + self.ledger.purge()
     }
 
     /// Pays some of what counters owe, the most first; how many are left. Ends early if the store cannot answer, but not before some
@@ -119,6 +125,34 @@ impl<S: Store> Fallback<S> {
             }
         }
         self.ledger.len()
+    }
+
+    /// Told that the store has lost nothing until now.
+    pub fn confirm(&self) {
+        self.long.confirm();
+    }
+
+    /// Tells a store that has lost its counters what this node last knew of those with long windows, the most used first; how
+    /// many it took. `epoch` names the loss: whichever node comes first with a counter is believed, and others are not counted
+    /// again. Ends early if the store cannot answer.
+    pub async fn tell_again(&self, epoch: &str, now: Timestamp) -> usize {
+        let mut told = 0;
+        for lost in self.long.lost(now) {
+            let key = lost.key.as_ref();
+            let mut plan = Plan::new();
+            if plan.charge_encoded_when(key, lost.limit, lost.units, Pay::Always).is_err() {
+                continue;
+            }
+            let Ok(name) = key.beside(&[b"told again", epoch.as_bytes(), key.bytes()]) else { continue };
+            plan.set_idempotency(Idempotency { key: name, keep_us: KEEP_US, asked: None });
+            match self.inner.decide(&plan, now).await {
+                Ok(answer) => told += usize::from(!answer.replayed),
+                Err(StoreError::Unavailable { .. }) => break,
+                // Somebody else was first; or its calendar window is over.
+                Err(_) => {}
+            }
+        }
+        told
     }
 
     /// Charges what a counter owes and still counts; how much that was.
@@ -239,7 +273,8 @@ impl<S: Store> Fallback<S> {
     fn heard(&self, plan: &Plan, answer: &Answer, now: Timestamp) {
         for (charge, verdict) in plan.charges().zip(&answer.verdicts) {
             if charge.limit.term_us().is_none() {
-                self.known.put(charge.key, verdict, now);
+                self.known.put(charge.key, charge.limit, verdict, now);
+                self.long.put(charge.key, charge.limit, verdict, now);
             }
         }
     }

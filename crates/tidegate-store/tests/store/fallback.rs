@@ -2,12 +2,12 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use tidegate_core::{Class, Key, KeyRef, Limit, Plan, Rate, Ticket, Timestamp};
+use tidegate_core::{Class, Key, KeyRef, Limit, Plan, Rate, Ticket, Timestamp, Window};
 use tidegate_store::layer::{Fallback, Members};
 use tidegate_store::{Answer, Hold, Memory, Settlement, Store, StoreError};
 
@@ -28,22 +28,26 @@ enum Does {
 
 /// A store that can be taken away, as a whole or for some keys. Clones are the same store.
 #[derive(Clone)]
-struct Away(Arc<(Memory, AtomicU8)>);
+struct Away(Arc<(Mutex<Memory>, AtomicU8)>);
 
 impl Away {
     fn new() -> Self {
-        Self(Arc::new((Memory::new(), AtomicU8::new(Does::Answer as u8))))
+        Self(Arc::new((Mutex::new(Memory::new()), AtomicU8::new(Does::Answer as u8))))
     }
 
     fn does(&self, what: Does) {
         self.0.1.store(what as u8, Ordering::SeqCst);
     }
 
+    fn loses_everything(&self) {
+        *self.0.0.lock().unwrap() = Memory::new();
+    }
+
     fn asked<T>(&self, ask: impl FnOnce(&Memory) -> T) -> Result<T, StoreError> {
         if self.does_now(Does::Refuse) {
             return Err(away(false));
         }
-        let answer = ask(&self.0.0);
+        let answer = ask(&self.0.0.lock().unwrap());
         if self.does_now(Does::FallSilent) { Err(away(true)) } else { Ok(answer) }
     }
 
@@ -336,4 +340,53 @@ fn a_ledger_that_is_full_loses_and_tells() {
     assert_eq!((node.standing().owing, node.standing().lost), (65_536, 4));
     assert!(node.purge() >= 65_536);
     assert_eq!(node.standing().owing, 0);
+}
+
+fn monthly() -> Limit {
+    Limit::fixed_window(100, Window::Aligned(Duration::from_secs(30 * 86_400))).unwrap()
+}
+
+#[test]
+fn long_windows_go_on_when_the_store_has_lost_them() {
+    let store = Away::new();
+    let nodes = [node(&store, 2), node(&store, 2)];
+    let (long, short) = (plan("alice", monthly(), 10), plan("alice", ten(), 10));
+    for node in &nodes {
+        for _ in 0..4 {
+            assert!(now(node.decide(&long, START)).unwrap().allowed());
+        }
+        drop(now(node.decide(&short, START)));
+        node.confirm();
+    }
+    store.loses_everything();
+    // Before anybody notices, the counter begins anew.
+    assert!(now(nodes[0].decide(&long, START)).unwrap().allowed());
+    let told: usize = nodes.iter().map(|node| now(node.tell_again("second", START))).sum();
+    assert_eq!(told, 1, "the first who comes is believed, and short windows are left alone");
+    let left = now(nodes[1].decide(&plan("alice", monthly(), 1), START)).unwrap().verdicts[0].remaining;
+    assert_eq!(left, 100 - 40 - 10 - 1, "the first node had last heard of forty");
+}
+
+#[test]
+fn a_counter_that_is_new_since_is_not_told_again() {
+    let store = Away::new();
+    let node = node(&store, 1);
+    node.confirm();
+    store.loses_everything();
+    assert!(now(node.decide(&plan("bob", monthly(), 10), START)).unwrap().allowed());
+    assert_eq!(now(node.tell_again("second", START)), 0);
+}
+
+#[test]
+fn a_window_that_has_passed_is_not_told_again() {
+    let store = Away::new();
+    let node = node(&store, 1);
+    let daily = Limit::gcra(Rate::new(10, Duration::from_secs(86_400)).unwrap(), 10).unwrap();
+    assert!(now(node.decide(&plan("bob", daily, 10), START)).unwrap().allowed());
+    node.confirm();
+    store.loses_everything();
+    let half_a_day = START.plus_us(43_200_000_000);
+    assert_eq!(now(node.tell_again("second", half_a_day)), 1);
+    assert_eq!(now(node.decide(&plan("bob", daily, 1), half_a_day)).unwrap().verdicts[0].remaining, 4);
+    assert_eq!(now(node.tell_again("third", START.plus_us(100_000_000_000))), 0);
 }

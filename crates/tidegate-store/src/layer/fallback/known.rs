@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Mutex;
 
-use tidegate_core::{KeyRef, Timestamp, Verdict};
+use tidegate_core::{Algorithm, KeyRef, Limit, Timestamp, Verdict};
 
 use crate::locked;
 
@@ -30,6 +30,8 @@ pub(super) struct Word {
     limit: u64,
     at: Timestamp,
     reset_after_us: u64,
+    /// Whether it lessens by and by; a fixed window counts all until its end.
+    drains: bool,
 }
 
 /// A part of a limit that is used.
@@ -48,9 +50,8 @@ impl Default for Known {
 
 impl Known {
     /// Remembers what was said.
-    pub(super) fn put(&self, key: KeyRef<'_>, verdict: &Verdict, at: Timestamp) {
-        let used = verdict.limit.saturating_sub(verdict.remaining);
-        let word = Word { used, limit: verdict.limit, at, reset_after_us: verdict.reset_after_us };
+    pub(super) fn put(&self, key: KeyRef<'_>, limit: &Limit, verdict: &Verdict, at: Timestamp) {
+        let word = Word::new(limit, verdict, at);
         self.with(key, |place, hash| *place = Some(Entry { hash, word }));
     }
 
@@ -75,17 +76,42 @@ impl Known {
 }
 
 impl Word {
-    /// What of it counts at that instant. It drains evenly: of a window that is more than there is left of it in truth at
-    /// worst by what the window forgets at its end.
+    /// What a verdict says of a counter.
+    pub(super) fn new(limit: &Limit, verdict: &Verdict, at: Timestamp) -> Self {
+        Self {
+            used: verdict.limit.saturating_sub(verdict.remaining),
+            limit: verdict.limit,
+            at,
+            reset_after_us: verdict.reset_after_us,
+            drains: limit.algorithm() != Algorithm::FixedWindow,
+        }
+    }
+
+    /// What of it counts at that instant.
     pub(super) fn used_at(self, now: Timestamp) -> Used {
         let left_us = self.reset_after_us.saturating_sub(now.since(self.at));
-        let share = u128::from(self.used) * u128::from(left_us);
-        let units = share.div_ceil(u128::from(self.reset_after_us.max(1)));
-        Used { units: u64::try_from(units).unwrap_or(u64::MAX), of: self.limit }
+        let units = if self.drains {
+            let share = u128::from(self.used) * u128::from(left_us);
+            u64::try_from(share.div_ceil(u128::from(self.reset_after_us.max(1)))).unwrap_or(u64::MAX)
+        } else if left_us > 0 {
+            self.used
+        } else {
+            0
+        };
+        Used { units, of: self.limit }
+    }
+
+    /// The used part of the limit at that instant, in thousandths.
+    pub(super) fn share_at(self, now: Timestamp) -> u64 {
+        self.used_at(now).share_of(1000)
     }
 }
 
 impl Used {
+    pub(super) const fn units(self) -> u64 {
+        self.units
+    }
+
     /// The same share of another amount, rounded up; never more than all of it.
     pub(super) fn share_of(self, amount: u64) -> u64 {
         let units = (u128::from(self.units) * u128::from(amount)).div_ceil(u128::from(self.of.max(1)));
