@@ -24,3 +24,4 @@ mod restart;
 mod metrics;
 mod secrets;
 mod through_envoy;
+mod together;

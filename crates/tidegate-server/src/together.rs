@@ -19,6 +19,9 @@ const LOOK: Duration = Duration::from_millis(50);
 const BEAT: Duration = Duration::from_secs(1);
 /// How long a node is taken to be there without being heard of: ten beats.
 const TERM: Duration = Duration::from_secs(10);
+/// For how many beats a node is counted that is not heard of any more: a store that comes back empty hears of them one by one, and
+/// parts must not grow meanwhile.
+const GRACE: usize = 3;
 /// How long a stop waits for the last word.
 const LEAVE_WITHIN: Duration = Duration::from_millis(500);
 
@@ -45,6 +48,8 @@ pub(crate) struct News {
     /// How often counters were found to be lost.
     pub(crate) losses: u64,
     epoch: Option<String>,
+    /// How many there were at the last beats, the latest first.
+    counts: [usize; GRACE],
 }
 
 impl Heard {
@@ -53,12 +58,20 @@ impl Heard {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// How many there are: the most of the last few beats.
+    fn count(&self) -> u32 {
+        let most = self.get().counts.into_iter().max().unwrap_or(1);
+        u32::try_from(most).unwrap_or(u32::MAX).max(1)
+    }
+
     /// Takes what was heard; whether counters were lost since the time before.
     fn take(&self, heard: Result<&Assembly, &StoreError>) -> bool {
         let mut news = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         news.is_fresh = heard.is_ok();
         let Ok(assembly) = heard else { return false };
         news.members.clone_from(&assembly.members);
+        news.counts.rotate_right(1);
+        news.counts[0] = assembly.members.len();
         let before = news.epoch.replace(assembly.epoch.clone());
         let is_lost = before.is_some_and(|before| before != assembly.epoch);
         news.losses += u64::from(is_lost);
@@ -120,10 +133,9 @@ impl Together {
             );
         }
         shared.confirm();
-        // Who was lost with the counters says within a beat that they are there.
-        if !is_lost && !is_leaving {
-            let members = u32::try_from(assembly.members.len()).unwrap_or(u32::MAX);
-            if shared.members().get() != members.max(1) {
+        if !is_leaving {
+            let members = self.heard.count();
+            if shared.members().get() != members {
                 tracing::info!(members, "nodes that count together");
             }
             shared.members().set(members);
@@ -150,4 +162,35 @@ fn random(clock: &Clock) -> u128 {
     let half =
         |salt: u64| u128::from(RandomState::new().hash_one((salt, clock().as_micros(), std::process::id())));
     half(0) << 64 | half(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tidegate_redis::{Assembly, Member};
+
+    use super::Heard;
+
+    fn assembly(epoch: &str, nodes: usize) -> Assembly {
+        let member = |id: usize| Member { id: id.to_string(), age: Duration::ZERO, told: String::new() };
+        Assembly { epoch: epoch.to_owned(), members: (0..nodes).map(member).collect() }
+    }
+
+    #[test]
+    fn nodes_are_not_forgotten_by_a_store_that_comes_back_empty() {
+        let heard = Heard::default();
+        assert!(!heard.take(Ok(&assembly("first", 3))));
+        assert!(heard.take(Ok(&assembly("second", 1))));
+        assert_eq!((heard.count(), heard.get().losses), (3, 1));
+    }
+
+    #[test]
+    fn nodes_that_stay_away_are_forgotten_after_a_few_beats() {
+        let heard = Heard::default();
+        for (nodes, counted) in [(3, 3), (2, 3), (2, 3), (2, 2), (4, 4)] {
+            heard.take(Ok(&assembly("only", nodes)));
+            assert_eq!(heard.count(), counted);
+        }
+    }
 }

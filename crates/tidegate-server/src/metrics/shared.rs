@@ -1,8 +1,8 @@
 //! What is counted of a store that several nodes share: its servers, and how this node does without them.
 
 use tidegate_core::breaker::Circuit;
-use tidegate_redis::Client;
 use tidegate_redis::client::ShardReport;
+use tidegate_redis::{Client, Fault};
 
 use super::{Kind, Text};
 use crate::stack::Shared;
@@ -28,8 +28,9 @@ fn calls(text: &mut Text, shards: &[ShardReport]) {
         let name = shard.shard.as_str();
         text.value(&[("shard", name), ("result", "in_time")], shard.in_time);
         text.value(&[("shard", name), ("result", "late")], shard.late);
+        let late = Fault::TimedOut.kind();
         let others: u64 =
-            shard.errors.iter().filter(|(kind, _)| **kind != "timed_out").map(|(_, count)| count).sum();
+            shard.errors.iter().filter(|(kind, _)| **kind != late).map(|(_, count)| count).sum();
         text.value(&[("shard", name), ("result", "failed")], others);
     }
     text.family(

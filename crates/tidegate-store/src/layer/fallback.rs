@@ -14,7 +14,7 @@ mod ledger;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tidegate_core::{Charge, Idempotency, Pay, Plan, Ticket, Timestamp};
+use tidegate_core::{Charge, Idempotency, KeyRef, Limit, Pay, Plan, Ticket, Timestamp};
 
 use crate::contract::{Answer, Hold, Settlement, Store, StoreError};
 use crate::layer::Members;
@@ -25,6 +25,9 @@ use long::Long;
 
 /// How long it is remembered that a lost counter was told again: nodes notice a loss within seconds.
 const KEEP_US: u64 = 3_600_000_000;
+
+/// So many debts are tried in vain before the others wait for the next time.
+const FAILURES: usize = 8;
 
 /// A store, and this node alone when it cannot answer.
 pub struct Fallback<S> {
@@ -94,22 +97,30 @@ impl<S: Store> Fallback<S> {
         self.known.purge() + self.long.purge() + self.ledger.purge()
     }
 
-    /// Pays some of what counters owe, the most first; how many are left. Ends early if the store cannot answer.
+    /// Pays some of what counters owe, the most first; how many are left. Ends early if the store cannot answer, but not before some
+    /// others were tried: they may live elsewhere.
     pub async fn pay_back(&self, now: Timestamp) -> usize {
+        let mut failures = 0;
         for debt in self.ledger.largest() {
-            let units = debt.units.min(self.still_counts(&debt, now));
-            let mut plan = Plan::new();
-            let is_charged = units > 0
-                && plan.charge_encoded_when(debt.key.as_ref(), debt.limit, units, Pay::Always).is_ok();
-            let came = if is_charged { self.inner.decide(&plan, now).await.map(|_| units) } else { Ok(0) };
-            let is_away = matches!(came, Err(StoreError::Unavailable { .. }));
-            // What may have been charged counts as paid: to charge it again would refuse somebody wrongly.
-            let is_paid = !matches!(came, Err(StoreError::Unavailable { maybe_charged: false, .. }));
-            if is_paid && self.ledger.paid(&debt) {
-                self.forget_locally(&debt, now);
+            match self.pay(&debt, now).await {
+                Err(StoreError::Unavailable { maybe_charged: false, .. }) => {
+                    self.ledger.put_off(&debt);
+                    failures += 1;
+                }
+                // What may have been charged counts as paid: to charge it again would refuse somebody wrongly. But here it stays
+                // counted, or every such try would let a node admit its part once more.
+                Err(StoreError::Unavailable { .. }) => {
+                    self.ledger.paid(&debt);
+                    break;
+                }
+                came => {
+                    self.counts.paid_back.fetch_add(came.unwrap_or(0), Ordering::Relaxed);
+                    if self.ledger.paid(&debt) {
+                        self.forget_locally(&debt, now);
+                    }
+                }
             }
-            self.counts.paid_back.fetch_add(came.unwrap_or(0), Ordering::Relaxed);
-            if is_away {
+            if failures == FAILURES {
                 break;
             }
         }
@@ -144,11 +155,24 @@ impl<S: Store> Fallback<S> {
         told
     }
 
-    /// Units of a debt that have not drained or left their window since.
-    fn still_counts(&self, debt: &ledger::Debt, now: Timestamp) -> u64 {
-        let mut plan = Plan::new();
+    /// Charges what a counter owes and still counts; how much that was.
+    async fn pay(&self, debt: &ledger::Debt, now: Timestamp) -> Result<u64, StoreError> {
         let part = debt.limit.divided(self.members.get(), 0);
-        if plan.charge_encoded(debt.key.as_ref(), part, 0).is_err() {
+        let units = debt.units.min(self.used_here(debt.key.as_ref(), part, now));
+        let mut plan = Plan::new();
+        if units == 0 || plan.charge_encoded_when(debt.key.as_ref(), debt.limit, units, Pay::Always).is_err()
+        {
+            return Ok(0);
+        }
+        let answer = self.inner.decide(&plan, now).await?;
+        self.heard(&plan, &answer, now);
+        Ok(units)
+    }
+
+    /// Units that count here and have not drained or left their window.
+    fn used_here(&self, key: KeyRef<'_>, part: Limit, now: Timestamp) -> u64 {
+        let mut plan = Plan::new();
+        if plan.charge_encoded(key, part, 0).is_err() {
             return 0;
         }
         let read = self.local.read_now(&plan, now);
@@ -193,11 +217,12 @@ impl<S: Store> Fallback<S> {
         part
     }
 
-    /// Lets a counter that this node did not have begin where the store had it.
+    /// Brings counters of this node's to where the store had them; what they have counted already is part of that.
     fn seed(&self, part: &Plan, now: Timestamp) {
         for charge in part.charges().filter(|charge| charge.limit.term_us().is_none()) {
             let Some(known) = self.known.take(charge.key) else { continue };
-            let units = known.used_at(now).share_of(charge.limit.capacity());
+            let share = known.used_at(now).share_of(charge.limit.capacity());
+            let units = share.saturating_sub(self.used_here(charge.key, *charge.limit, now));
             let mut seed = Plan::new();
             if units > 0 && seed.charge_encoded(charge.key, *charge.limit, units).is_ok() {
                 // A counter that has more by itself stays as it is.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use tidegate_core::{Class, Key, Limit, Plan, Rate, Ticket, Timestamp, Window};
+use tidegate_core::{Class, Key, KeyRef, Limit, Plan, Rate, Ticket, Timestamp, Window};
 use tidegate_store::layer::{Fallback, Members};
 use tidegate_store::{Answer, Hold, Memory, Settlement, Store, StoreError};
 
@@ -20,11 +20,13 @@ const MINUTE: Duration = Duration::from_secs(60);
 enum Does {
     Answer,
     Refuse,
+    /// It refuses keys that live elsewhere.
+    RefuseSome,
     /// It charges, and nobody hears of it.
     FallSilent,
 }
 
-/// A store that can be taken away. Clones are the same store.
+/// A store that can be taken away, as a whole or for some keys. Clones are the same store.
 #[derive(Clone)]
 struct Away(Arc<(Mutex<Memory>, AtomicU8)>);
 
@@ -42,19 +44,32 @@ impl Away {
     }
 
     fn asked<T>(&self, ask: impl FnOnce(&Memory) -> T) -> Result<T, StoreError> {
-        let does = self.0.1.load(Ordering::SeqCst);
-        let away =
-            |maybe_charged| StoreError::Unavailable { shard: "0".to_owned(), kind: "away", maybe_charged };
-        if does == Does::Refuse as u8 {
+        if self.does_now(Does::Refuse) {
             return Err(away(false));
         }
         let answer = ask(&self.0.0.lock().unwrap());
-        if does == Does::FallSilent as u8 { Err(away(true)) } else { Ok(answer) }
+        if self.does_now(Does::FallSilent) { Err(away(true)) } else { Ok(answer) }
     }
+
+    fn does_now(&self, what: Does) -> bool {
+        self.0.1.load(Ordering::SeqCst) == what as u8
+    }
+}
+
+fn away(maybe_charged: bool) -> StoreError {
+    StoreError::Unavailable { shard: "0".to_owned(), kind: "away", maybe_charged }
+}
+
+/// Whether a key lives on the server that is away when only some are refused.
+fn lives_elsewhere(key: KeyRef<'_>) -> bool {
+    key.bytes().windows(9).any(|bytes| bytes == b"elsewhere")
 }
 
 impl Store for Away {
     async fn decide(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
+        if self.does_now(Does::RefuseSome) && plan.charges().any(|charge| lives_elsewhere(charge.key)) {
+            return Err(away(false));
+        }
         self.asked(|store| store.decide_now(plan, now))?
     }
     async fn read(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
@@ -138,6 +153,19 @@ fn it_goes_on_from_what_the_store_said_last() {
 }
 
 #[test]
+fn a_store_that_comes_and_goes_is_not_counted_anew_each_time() {
+    let store = Away::new();
+    let node = node(&store, 2);
+    let asked = plan("alice", ten(), 1);
+    for _ in 0..3 {
+        store.does(Does::Answer);
+        assert!(now(node.decide(&asked, START)).unwrap().allowed());
+        store.does(Does::FallSilent);
+        assert!(now(node.decide(&asked, START)).unwrap().allowed(), "six of ten, and three of its five");
+    }
+}
+
+#[test]
 fn a_cost_that_the_limit_allows_is_allowed_by_a_part_of_it() {
     let store = Away::new();
     let node = node(&store, 5);
@@ -208,6 +236,46 @@ fn debts_stay_while_the_store_is_away_and_the_largest_are_paid_first() {
     store.does(Does::Answer);
     assert!(!now(node.decide(&plan("large", ten(), 2), START)).unwrap().allowed(), "it was the first");
     assert_eq!((now(node.pay_back(START)), node.standing().paid_back), (0, 5));
+}
+
+#[test]
+fn a_payment_that_nobody_confirms_gives_no_second_part() {
+    let store = Away::new();
+    let node = node(&store, 2);
+    let asked = plan("alice", ten(), 1);
+    store.does(Does::Refuse);
+    assert_eq!(admitted(&node, &asked, START), 5);
+    store.does(Does::FallSilent);
+    assert_eq!(now(node.pay_back(START)), 0);
+    store.does(Does::Refuse);
+    assert_eq!(admitted(&node, &asked, START), 0);
+}
+
+#[test]
+fn what_the_store_says_to_a_payment_is_known_when_it_goes_again() {
+    let store = Away::new();
+    let (one, other) = (node(&store, 2), node(&store, 2));
+    let asked = plan("alice", ten(), 1);
+    store.does(Does::Refuse);
+    assert_eq!((admitted(&one, &asked, START), admitted(&other, &asked, START)), (5, 5));
+    store.does(Does::Answer);
+    assert_eq!((now(one.pay_back(START)), now(other.pay_back(START))), (0, 0));
+    store.does(Does::Refuse);
+    assert_eq!(admitted(&other, &asked, START), 0, "the store had all ten");
+}
+
+#[test]
+fn counters_whose_server_is_away_do_not_hold_up_the_others() {
+    let store = Away::new();
+    let node = node(&store, 1);
+    store.does(Does::Refuse);
+    for key in 0..300 {
+        assert!(now(node.decide(&plan(&format!("elsewhere {key}"), ten(), 9), START)).unwrap().allowed());
+    }
+    assert!(now(node.decide(&plan("here", ten(), 1), START)).unwrap().allowed());
+    store.does(Does::RefuseSome);
+    assert!((0..40).any(|_| now(node.pay_back(START)) == 300), "it is not paid");
+    assert!(!now(node.decide(&plan("here", ten(), 1), START)).unwrap().local);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What was admitted without the store, and is owed to it.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -26,6 +27,8 @@ struct Owed {
     limit: Limit,
     units: u64,
     last: Timestamp,
+    /// How often it could not be paid.
+    put_off: u32,
 }
 
 /// What one counter owes.
@@ -57,12 +60,14 @@ impl Ledger {
         let mut debts = locked(&self.debts);
         let is_full = debts.len() >= MOST;
         match debts.get_mut(&KeyBuf::from(key)) {
-            Some(owed) => *owed = Owed { limit: *limit, units: owed.units.saturating_add(units), last: now },
+            Some(owed) => {
+                *owed = Owed { limit: *limit, units: owed.units.saturating_add(units), last: now, ..*owed };
+            }
             None if is_full => {
                 self.lost.fetch_add(1, Ordering::Relaxed);
             }
             None => {
-                debts.insert(key.into(), Owed { limit: *limit, units, last: now });
+                debts.insert(key.into(), Owed { limit: *limit, units, last: now, put_off: 0 });
                 self.len.store(debts.len(), Ordering::Release);
             }
         }
@@ -75,11 +80,12 @@ impl Ledger {
         }
     }
 
-    /// Those that owe the most; the latest first among equals.
+    /// Those that owe the most, the latest first among equals; before them those that were put off less often, so that counters whose
+    /// server is away do not hold up the others.
     pub(super) fn largest(&self) -> Vec<Debt> {
         let debts = locked(&self.debts);
         let mut all: Vec<(&KeyBuf, &Owed)> = debts.iter().collect();
-        let most_first = |(_, owed): &(&KeyBuf, &Owed)| std::cmp::Reverse((owed.units, owed.last));
+        let most_first = |(_, owed): &(&KeyBuf, &Owed)| (owed.put_off, Reverse((owed.units, owed.last)));
         if all.len() > PER_PAYMENT {
             all.select_nth_unstable_by_key(PER_PAYMENT, most_first);
             all.truncate(PER_PAYMENT);
@@ -88,6 +94,13 @@ impl Ledger {
         let debt =
             |(key, owed): (&KeyBuf, &Owed)| Debt { key: key.clone(), limit: owed.limit, units: owed.units };
         all.into_iter().map(debt).collect()
+    }
+
+    /// Lets others go first the next time.
+    pub(super) fn put_off(&self, debt: &Debt) {
+        if let Some(owed) = locked(&self.debts).get_mut(&debt.key) {
+            owed.put_off = owed.put_off.saturating_add(1);
+        }
     }
 
     /// Takes off what was paid; whether nothing is owed any more.

@@ -1,0 +1,76 @@
+//! What happens to a single Redis.
+
+use std::time::Duration;
+
+use tidegate_rig::{Options, Server};
+
+use super::bounds::Forgot;
+use super::stage::{Stage, judge};
+use super::turn;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// How long it takes at most until all is exact again: ten times what connections and circuits take.
+const BACK: Duration = Duration::from_secs(15);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_that_is_gone_for_five_seconds_and_comes_back_empty() {
+    let _turn = turn().await;
+    let mut redis = Server::start();
+    let stage = Stage::on(&redis.url()).await;
+    let load = stage.load("gone");
+    load.go_on(2 * SECOND);
+    redis.kill();
+    load.go_on(5 * SECOND);
+    redis.restart_empty();
+    let recovered = stage.recovers("gone", BACK).await;
+    load.go_on(2 * SECOND);
+    let figures = judge("gone for 5 s", &load.stop(), Forgot::All(1), recovered);
+    assert!(figures.local > 0 && figures.undecided > 0, "it was not missed: {figures:?}");
+    assert!(figures.without < 5 * SECOND + BACK);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_that_restarts_empty() {
+    let _turn = turn().await;
+    let mut redis = Server::start();
+    let stage = Stage::on(&redis.url()).await;
+    let load = stage.load("empty");
+    load.go_on(2 * SECOND);
+    redis.restart_empty();
+    let recovered = stage.recovers("empty", BACK).await;
+    load.go_on(2 * SECOND);
+    judge("restart empty", &load.stop(), Forgot::All(1), recovered);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_that_forgets_its_scripts() {
+    let _turn = turn().await;
+    let redis = Server::start();
+    let stage = Stage::on(&redis.url()).await;
+    let load = stage.load("flush");
+    for _ in 0..5 {
+        load.go_on(SECOND / 2);
+        redis.ask::<()>(&["SCRIPT", "FLUSH"]);
+    }
+    load.go_on(SECOND / 2);
+    let recovered = stage.recovers("flush", BACK).await;
+    let figures = judge("SCRIPT FLUSH", &load.stop(), Forgot::Nothing, recovered);
+    assert!(figures.exact * 20 > figures.answers * 19, "a script is sent again, not missed: {figures:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_whose_memory_is_full() {
+    let _turn = turn().await;
+    let redis = Server::with(&Options::default().line("maxmemory-policy", &"noeviction"));
+    let stage = Stage::on(&redis.url()).await;
+    let load = stage.load("full");
+    load.go_on(2 * SECOND);
+    redis.set("maxmemory", "1");
+    load.go_on(3 * SECOND);
+    redis.set("maxmemory", "0");
+    let recovered = stage.recovers("full", BACK).await;
+    load.go_on(SECOND);
+    let figures = judge("maxmemory reached", &load.stop(), Forgot::Nothing, recovered);
+    assert!(figures.local > 0 && figures.undecided > 0, "it was not noticed: {figures:?}");
+}

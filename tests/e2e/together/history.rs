@@ -1,0 +1,116 @@
+//! What all nodes said under load, and whether each of them could say it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use super::asker::Said;
+use super::load::CEILING;
+use super::traffic::Caller;
+
+/// One question and what came of it.
+#[derive(Debug)]
+pub(super) struct Event {
+    pub(super) node: usize,
+    pub(super) class: &'static str,
+    pub(super) caller: Caller,
+    /// When it was asked and answered, since the load began.
+    pub(super) from: Duration,
+    pub(super) to: Duration,
+    pub(super) said: io::Result<Said>,
+}
+
+/// All questions, in the order in which they were asked.
+pub(super) struct History(Vec<Event>);
+
+/// What happened, in numbers.
+#[derive(Debug, Default)]
+pub(super) struct Figures {
+    pub(super) answers: usize,
+    pub(super) exact: usize,
+    pub(super) local: usize,
+    pub(super) undecided: usize,
+    pub(super) longest: Duration,
+    /// From the first answer that was not exact to the last.
+    pub(super) without: Duration,
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { answers, exact, local, undecided, longest, without } = self;
+        write!(f, "{answers} answers, {exact} exact, {local} local, {undecided} undecided, ")?;
+        write!(f, "the longest after {longest:.1?}, not exact for {without:.1?}")
+    }
+}
+
+impl Event {
+    pub(super) fn is_admitted(&self) -> bool {
+        self.status() == 200
+    }
+
+    pub(super) fn is_exact(&self) -> bool {
+        self.said.as_ref().is_ok_and(Said::is_exact)
+    }
+
+    pub(super) fn is_local(&self) -> bool {
+        self.said.as_ref().is_ok_and(|said| said.state == "local")
+    }
+
+    fn status(&self) -> u16 {
+        self.said.as_ref().map_or(0, |said| said.status)
+    }
+
+    /// Whether it was answered as its class says: by all nodes together, and otherwise by this one alone or not at all.
+    fn is_as_its_class_says(&self) -> bool {
+        let Ok(said) = &self.said else { return false };
+        let is_decided = matches!(said.status, 200 | 429);
+        match (said.state.as_str(), self.class) {
+            ("exact", _) | ("local", "comfort" | "cost") => is_decided,
+            ("open", "security" | "strict") => said.status == 503 && said.reason == "undecided",
+            _ => false,
+        }
+    }
+}
+
+impl History {
+    pub(super) fn new(mut events: Vec<Event>) -> Self {
+        events.sort_by_key(|event| event.from);
+        Self(events)
+    }
+
+    /// Fails unless every question was answered in time and as its class says, and nobody honest was refused.
+    pub(super) fn every_answer_is_right(&self) {
+        for event in &self.0 {
+            assert!(event.said.is_ok(), "it has no answer: {event:?}");
+            assert!(event.to - event.from < CEILING, "the answer is too late: {event:?}");
+            assert!(event.is_as_its_class_says(), "its class does not say so: {event:?}");
+            assert!(
+                !event.caller.is_honest() || event.status() != 429,
+                "somebody honest is refused: {event:?}"
+            );
+        }
+    }
+
+    /// What was said about each of those who ask for too much.
+    pub(super) fn by_key(&self) -> BTreeMap<(&'static str, Caller), Vec<&Event>> {
+        let mut keys: BTreeMap<_, Vec<&Event>> = BTreeMap::new();
+        for event in self.0.iter().filter(|event| !event.caller.is_honest()) {
+            keys.entry((event.class, event.caller)).or_default().push(event);
+        }
+        keys
+    }
+
+    pub(super) fn figures(&self) -> Figures {
+        let count = |is_so: &dyn Fn(&&Event) -> bool| self.0.iter().filter(is_so).count();
+        let (answers, exact, local) =
+            (self.0.len(), count(&|event| event.is_exact()), count(&|event| event.is_local()));
+        let others = || self.0.iter().filter(|event| !event.is_exact());
+        let without = match (others().map(|event| event.from).min(), others().map(|event| event.to).max()) {
+            (Some(first), Some(last)) => last - first,
+            _ => Duration::ZERO,
+        };
+        let longest = self.0.iter().map(|event| event.to - event.from).max().unwrap_or_default();
+        Figures { answers, exact, local, undecided: answers - exact - local, longest, without }
+    }
+}

@@ -1,0 +1,31 @@
+//! What happens when sentinels replace a master.
+
+use std::time::Duration;
+
+use tidegate_rig::Sentinels;
+
+use super::bounds::Forgot;
+use super::stage::{Stage, judge};
+use super::turn;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Sentinels take a second or two to agree once the master is silent for long enough.
+const BACK: Duration = Duration::from_secs(30);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_master_that_sentinels_replace() {
+    let _turn = turn().await;
+    let mut group = Sentinels::start(500);
+    let stage = Stage::on(&group.url()).await;
+    let load = stage.load("sentinel");
+    load.go_on(2 * SECOND);
+    let before = load.age();
+    group.servers[0].kill();
+    let dead = load.age();
+    let recovered = stage.recovers("sentinel", BACK).await;
+    load.go_on(SECOND);
+    let forgot = Forgot::What(before.saturating_sub(SECOND / 2), dead);
+    let figures = judge("failover by Sentinel", &load.stop(), forgot, recovered);
+    assert!(figures.local > 0 && figures.undecided > 0, "it was not missed: {figures:?}");
+}
