@@ -23,4 +23,5 @@ mod stop;
 mod restart;
 mod metrics;
 mod secrets;
+mod last_resort;
 mod through_envoy;

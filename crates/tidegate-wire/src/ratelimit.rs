@@ -130,9 +130,9 @@ async fn decide<S: Store + 'static>(door: &Door<S>, request: &Request) -> Result
     door.check(&request.check_within(&descriptors, door.left(request.patience))).await
 }
 
-/// Whether it was refused by no rule at all.
+/// Whether it was refused by no rule and no count at all.
 fn nobody_decided(decision: &Decision) -> bool {
-    !decision.allowed() && decision.deciding_limit().is_none() && decision.deciding_rule().is_none()
+    !decision.allowed() && decision.is_undecided()
 }
 
 fn response<S: Store + 'static>(

@@ -5,6 +5,7 @@ mod tenants;
 mod trees;
 mod short_ways;
 mod trouble;
+mod last_resort;
 mod explanations;
 mod soak;
 

@@ -15,6 +15,7 @@ pub(super) fn write(text: &mut Text, metrics: &Metrics) {
     durations(text, metrics);
     troubles(text, metrics);
     store(text, metrics);
+    failed_open(text, metrics);
     rules(text, metrics);
 }
 
@@ -106,6 +107,20 @@ fn troubles(text: &mut Text, metrics: &Metrics) {
 }
 
 fn store(text: &mut Text, metrics: &Metrics) {
+/// What passed without a count, and what was too much of that.
+fn failed_open(text: &mut Text, metrics: &Metrics) {
+    let observed = metrics.engine.observed();
+    let help =
+        "Checks that nobody could decide and that were let pass, by the class that had the say and why.";
+    text.family("ratelimit_failopen_total", Kind::Counter, help);
+    for (class, reason, count) in observed.failed_open() {
+        text.value(&[("class", class.word()), ("reason", reason)], count);
+    }
+    let help = "Checks that nobody could decide and that were shed because more came than the last resort lets pass.";
+    text.family("ratelimit_last_resort_sheds_total", Kind::Counter, help)
+        .value(&[], observed.last_resort_sheds());
+}
+
     let usage = metrics.engine.store().usage();
     text.family("ratelimit_store_keys", Kind::Gauge, "Counters in the store.").value(&[], usage.counters);
     text.family("ratelimit_store_bytes", Kind::Gauge, "Memory that the store holds.").value(&[], usage.bytes);
