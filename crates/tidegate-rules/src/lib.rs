@@ -32,6 +32,7 @@ mod compile;
 mod lint;
 pub mod words;
 pub mod table;
+pub mod homes;
 pub mod schema;
 pub mod starter;
 #[doc(hidden)]

@@ -45,6 +45,8 @@ pub struct Domain {
     pub tree: Tree,
     /// How many groups there are of which only one rule applies.
     pub groups: usize,
+    /// Whether all rules that can match one request must have one home.
+    pub atomic: bool,
     /// The strictest class of its rules, for a check of which nothing else is known.
     pub class: Class,
 }

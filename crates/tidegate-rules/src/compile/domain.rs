@@ -21,6 +21,7 @@ pub(super) struct Builder<'f> {
     pub(super) files: &'f mut [File],
     pub(super) names: Names,
     pub(super) tenant: Option<AttributeId>,
+    pub(super) atomic: bool,
     pub(super) prefixes: Prefixes,
     pub(super) identities: Vec<Identity>,
     pub(super) drafts: Vec<Draft>,
@@ -46,6 +47,7 @@ pub(super) fn build(name: &str, parts: &[Part<'_>], files: &mut [File]) -> Domai
         files,
         names: Names::default(),
         tenant: None,
+        atomic: parts.iter().any(|(_, node)| node.text_at("atomic").is_some()),
         prefixes: Prefixes::default(),
         identities: Vec::new(),
         drafts: Vec::new(),
@@ -105,7 +107,7 @@ fn prefix(builder: &mut Builder<'_>, parts: &[Part<'_>], name: &str) -> Option<u
 }
 
 fn finish(name: &str, builder: Builder<'_>, own: usize) -> Domain {
-    let Builder { mut names, tenant, prefixes, identities, drafts, tree, .. } = builder;
+    let Builder { mut names, tenant, atomic, prefixes, identities, drafts, tree, .. } = builder;
     let (mut rules, groups) = ranked(drafts);
     for rule in &mut rules {
         rule.settle_in(name, &names, tenant);
@@ -133,6 +135,7 @@ fn finish(name: &str, builder: Builder<'_>, own: usize) -> Domain {
         matcher,
         tree,
         groups,
+        atomic,
         class,
     }
 }
