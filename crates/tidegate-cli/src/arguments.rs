@@ -9,6 +9,7 @@ use crate::check::CheckArgs;
 use crate::demo::DemoArgs;
 use crate::explain::ExplainArgs;
 use crate::init::InitArgs;
+use crate::rules::RulesArgs;
 use crate::validate::ValidateArgs;
 
 const EXAMPLES: &str = "\
@@ -20,6 +21,7 @@ Examples:
   tidegate validate rules/                what is wrong with them, and what they come to
   tidegate explain rules/ path=/x         which rules a request meets, and why not the others
   tidegate check api_key=k1 path=/x       ask a running server
+  tidegate rules off per-key --for 10m    switch a rule off on a running server
   tidegate demo                           see it at work
   tidegate completions bash               completions for a shell
 
@@ -55,6 +57,8 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Say which rules a request meets, what it is charged where, and why not by the others
     Explain(ExplainArgs),
+    /// List the rules in force on a server, and switch them off, to shadow or on again
+    Rules(RulesArgs),
     /// Show a server with example rules and traffic at work
     Demo(DemoArgs),
     /// Print completions for a shell

@@ -10,6 +10,7 @@ mod init;
 mod ask;
 mod check;
 mod explain;
+mod rules;
 mod demo;
 mod completions;
 
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Command::Init(args) => init::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Rules(args) => rules::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Completions { shell } => completions::run(shell),
     };

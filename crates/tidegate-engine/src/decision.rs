@@ -328,7 +328,8 @@ impl<'d> LimitView<'d> {
 
     /// Enforced or in the shadow.
     pub fn mode(&self) -> Mode {
-        self.rule.map(|rule| rule.mode).unwrap_or_default()
+        let brought = if self.enforced { Mode::Enforce } else { Mode::Shadow };
+        self.rule.map_or(brought, |rule| rule.mode)
     }
 
     /// What happens past it.

@@ -8,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::identity::Identity;
 use crate::matcher::Matcher;
 use crate::name::{AttributeId, Names};
-use crate::rule::{Action, Mode, Rank, Rule};
+use crate::rule::{Class, Mode, Rank, Rule};
 use crate::snapshot::Domain;
 use crate::source::Span;
 
@@ -111,18 +111,12 @@ fn finish(name: &str, builder: Builder<'_>, own: usize) -> Domain {
     let (mut rules, groups) = ranked(drafts);
     for rule in &mut rules {
         rule.settle_in(name, &names, tenant);
-        rule.plain = rule.plain();
     }
-    let is_plain = rules[..own].iter().all(|rule| rule.plain.is_some());
     let matcher = Matcher::new(rules[..own].iter().map(rules::found_by).collect());
-    let counts = |rule: &&Rule| {
-        rule.mode == Mode::Enforce && !matches!(rule.action, Action::Bypass | Action::Unlimited)
-    };
-    let class = rules.iter().filter(counts).map(|rule| rule.class).max().unwrap_or_default();
     let query = query(&names);
     // Queries are read from paths, whether or not a rule asks about these themselves.
     let path = if query.is_empty() { names.get("path") } else { names.intern("path") };
-    Domain {
+    let mut domain = Domain {
         name: name.into(),
         tenant,
         names,
@@ -131,13 +125,16 @@ fn finish(name: &str, builder: Builder<'_>, own: usize) -> Domain {
         identities,
         prefixes,
         rules,
-        is_plain,
+        is_plain: false,
         matcher,
         tree,
         groups,
         atomic,
-        class,
-    }
+        brought: Mode::default(),
+        class: Class::default(),
+    };
+    domain.settle_modes();
+    domain
 }
 
 /// Gives each rule of a group its rank: by priority, then by how specific it is, then in order.
