@@ -34,6 +34,7 @@ pub(super) static FILE: Object = Object {
         part("headers", &HEADERS),
         part("envoy", &ENVOY),
         part("limits", &LIMITS),
+        part("last_resort", &LAST_RESORT),
         part("checkpoint", &CHECKPOINT),
         part("shutdown", &SHUTDOWN),
     ],
@@ -97,6 +98,12 @@ static LIMITS: Object = Object {
         key("request_timeout"),
         key("idle_timeout"),
     ],
+};
+
+static LAST_RESORT: Object = Object {
+    name: "last_resort",
+    doc: "What is let pass when nobody can count.",
+    keys: &[key("node"), key("tenant")],
 };
 
 static CHECKPOINT: Object = Object {

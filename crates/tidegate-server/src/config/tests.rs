@@ -160,3 +160,20 @@ fn the_guide_lists_every_setting() {
         assert!(guide.lines().any(|one| one == line), "docs/guides/server.md should have the line\n{line}");
     }
 }
+
+#[test]
+fn the_last_resort_is_a_rate_with_or_without_a_burst_or_off() {
+    let (_folder, path) = file("last_resort: { node: 50000/s, tenant: 600/min burst 20 }");
+    let LastResort { node, tenant } = load(&given(&[], &[], Some(path))).unwrap().last_resort;
+    assert_eq!(node.map(|limit| limit.capacity()), Some(50_000));
+    assert_eq!(tenant.map(|limit| limit.capacity()), Some(20));
+    let wrong = |text: &str| {
+        let error = load(&given(&[], &[("TIDEGATE_LAST_RESORT_NODE", text)], None)).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("TIDEGATE_LAST_RESORT_NODE: `{text}`")), "{error}");
+    };
+    for text in ["5", "5 concurrent", "5/fortnight", "0/s", "5/month", "-5/s", "5/s burst 0"] {
+        wrong(text);
+    }
+    let off = load(&given(&[], &[("TIDEGATE_LAST_RESORT_NODE", "off")], None)).unwrap();
+    assert_eq!(off.last_resort, LastResort::default());
+}

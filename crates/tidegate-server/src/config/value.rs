@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use tidegate_core::{Limit, Rate};
 use tidegate_redis::client::AddressError;
 use tidegate_rules::diagnostic::nearest;
+use tidegate_rules::notation::{Per, Short};
 use tidegate_rules::{Span, notation};
 
 use tidegate_wire::door::Undecided;
@@ -153,6 +155,20 @@ pub(super) fn bytes(text: &str, least: usize, most: usize) -> Result<usize, Wron
         return Err(format!("`{text}` should be from {least} to {most} bytes"));
     }
     Ok(bytes)
+}
+
+/// A rate, such as `50000/s` or `500/s burst 2000`, as a bucket that holds a burst, or what comes in the time that it names;
+/// or `off`.
+pub(super) fn rate(text: &str) -> Result<Option<Limit>, Wrong> {
+    if text == "off" {
+        return Ok(None);
+    }
+    let wrong = || format!("`{text}` is no rate; write one such as 50000/s or 500/s burst 2000, or off");
+    let short = notation::parse(text, Span::new(0, text.len())).map_err(|_| wrong())?;
+    let Short::Rate { amount, per: Per::Span(per), burst } = short else { return Err(wrong()) };
+    let rate = Rate::new(amount, per).map_err(|error| format!("`{text}`: {error}"))?;
+    let limit = Limit::gcra(rate, burst.unwrap_or(amount));
+    limit.map(Some).map_err(|error| format!("`{text}`: {error}"))
 }
 
 /// The levels of the log.
