@@ -284,17 +284,37 @@ impl<S: Store> Engine<S> {
     }
 
     fn settle(&self, way: &mut Way<'_>, (check, asked): (&Check<'_>, Asked)) -> Result<(), Malformed> {
-        let Way { silence, decision, .. } = way;
-        let last = Question { resort: &self.last_resort, check, asked };
-        if !matches!(silence, Silence::NotAsked) {
-            self.fell_silent(silence)?;
+        if !matches!(way.silence, Silence::NotAsked) {
+            return self.settle_silence(way, (check, asked));
         }
-        if contain(|| settle::settle(decision, silence, &last)).is_err() {
-            self.observed.panicked();
-            way.begin_again();
-            settle::broken(way.decision, Trouble::Panic, &last);
+        let decision = &mut *way.decision;
+        if contain(|| settle::settle(decision)).is_err() {
+            self.broke(way, (check, asked));
         }
         Ok(())
+    }
+
+    #[cold]
+    fn settle_silence(
+        &self,
+        way: &mut Way<'_>,
+        (check, asked): (&Check<'_>, Asked),
+    ) -> Result<(), Malformed> {
+        let Way { silence, decision, .. } = way;
+        self.fell_silent(silence)?;
+        let last = Question { resort: &self.last_resort, check, asked };
+        if contain(|| settle::settle_silence(decision, silence, &last)).is_err() {
+            self.broke(way, (check, asked));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn broke(&self, way: &mut Way<'_>, (check, asked): (&Check<'_>, Asked)) {
+        self.observed.panicked();
+        way.begin_again();
+        let last = Question { resort: &self.last_resort, check, asked };
+        settle::broken(way.decision, Trouble::Panic, &last);
     }
 
     #[cold]

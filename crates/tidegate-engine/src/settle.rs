@@ -35,11 +35,22 @@ impl Silence {
     }
 }
 
-/// Makes the decision of one that lets everything pass, under the rules of its domain, and that has the store's answer.
-pub(crate) fn settle(decision: &mut Decision, silence: &Silence, last: &Question<'_>) {
+/// Makes the decision of one that lets everything pass, under the rules of its domain, and that has the store's answer; or none,
+/// if there was nothing to ask.
+#[inline]
+pub(crate) fn settle(decision: &mut Decision) {
+    if decision.answer.is_some() {
+        answered(decision);
+    } else {
+        decision.meaning.alone.into_iter().for_each(|rule| alone(decision, rule));
+    }
+}
+
+/// The same where the store should have answered and did not.
+#[cold]
+pub(crate) fn settle_silence(decision: &mut Decision, silence: &Silence, last: &Question<'_>) {
     match silence {
-        Silence::NotAsked if decision.answer.is_some() => answered(decision),
-        Silence::NotAsked => decision.meaning.alone.into_iter().for_each(|rule| alone(decision, rule)),
+        Silence::NotAsked => settle(decision),
         Silence::Broken(trouble) => broken(decision, *trouble, last),
         Silence::Failed(_) => undecided(decision, Trouble::Store, last),
         Silence::Panicked => undecided(decision, Trouble::Panic, last),
@@ -94,17 +105,27 @@ fn effective(rule: &Rule, part: &Part) -> Class {
 
 fn answered(decision: &mut Decision) {
     let Some(answer) = &decision.answer else { return };
-    decision.id = answer.ticket;
-    decision.replayed = answer.replayed;
-    if answer.local {
-        decision.state = Consistency::Local;
+    if answer.replayed | answer.local {
+        unusual(decision);
     }
+    let Some(answer) = &decision.answer else { return };
     if let Some(Clear { holds, least_left }) = clear(&decision.meaning, answer) {
         decision.is_clear = true;
         decision.holds = holds;
         decision.deciding = Some(Deciding::Limit(least_left));
     } else {
         contested(decision);
+    }
+}
+
+/// An answer that was given before, under the id that it had then; or by this node alone.
+#[cold]
+fn unusual(decision: &mut Decision) {
+    let Some(answer) = &decision.answer else { return };
+    decision.id = answer.ticket;
+    decision.replayed = answer.replayed;
+    if answer.local {
+        decision.state = Consistency::Local;
     }
 }
 
