@@ -36,8 +36,9 @@ impl Program {
     pub(crate) async fn line<T>(&self, what: &str, pick: impl Fn(&str) -> Option<T>) -> T {
         let first = |lines: &Vec<String>| lines.iter().find_map(|line| pick(line));
         let mut log = self.log.clone();
-        let said = in_time(log.wait_for(|lines| first(lines).is_some())).await;
-        assert!(matches!(said, Some(Ok(_))), "no line with {what}:\n{}", self.said());
+        // What was seen locks the log: it must be let go before the log is read again.
+        let is_said = matches!(in_time(log.wait_for(|lines| first(lines).is_some())).await, Some(Ok(_)));
+        assert!(is_said, "no line with {what}:\n{}", self.said());
         first(&self.log.borrow()).unwrap()
     }
 

@@ -1,6 +1,6 @@
 //! What all nodes said under load, and whether each of them could say it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::time::Duration;
@@ -21,6 +21,9 @@ pub(super) struct Event {
     pub(super) said: io::Result<Said>,
 }
 
+/// What is told apart when it is said for how long something was so.
+const SLICE: Duration = Duration::from_millis(100);
+
 /// All questions, in the order in which they were asked.
 pub(super) struct History(Vec<Event>);
 
@@ -32,7 +35,7 @@ pub(super) struct Figures {
     pub(super) local: usize,
     pub(super) undecided: usize,
     pub(super) longest: Duration,
-    /// From the first answer that was not exact to the last.
+    /// How long some answers were not exact, in slices.
     pub(super) without: Duration,
 }
 
@@ -105,11 +108,9 @@ impl History {
         let count = |is_so: &dyn Fn(&&Event) -> bool| self.0.iter().filter(is_so).count();
         let (answers, exact, local) =
             (self.0.len(), count(&|event| event.is_exact()), count(&|event| event.is_local()));
-        let others = || self.0.iter().filter(|event| !event.is_exact());
-        let without = match (others().map(|event| event.from).min(), others().map(|event| event.to).max()) {
-            (Some(first), Some(last)) => last - first,
-            _ => Duration::ZERO,
-        };
+        let others = self.0.iter().filter(|event| !event.is_exact());
+        let slices: BTreeSet<u128> = others.map(|event| event.from.as_millis() / SLICE.as_millis()).collect();
+        let without = SLICE * u32::try_from(slices.len()).unwrap();
         let longest = self.0.iter().map(|event| event.to - event.from).max().unwrap_or_default();
         Figures { answers, exact, local, undecided: answers - exact - local, longest, without }
     }

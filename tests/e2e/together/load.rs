@@ -14,7 +14,7 @@ use super::traffic::{CLASSES, Caller};
 const STEP: Duration = Duration::from_millis(15);
 
 /// The longest that an answer may take: ten times the deadline of a call of Redis.
-pub(super) const CEILING: Duration = Duration::from_secs(1);
+pub(super) const CEILING: Duration = Duration::from_secs(2);
 
 /// Load that goes on in the background.
 pub(super) struct Load {

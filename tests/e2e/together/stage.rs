@@ -18,7 +18,7 @@ use crate::tidegate::Tidegate;
 pub(super) const NODES: usize = 3;
 
 /// How long a node waits for Redis: long enough for a machine that is busy with other tests.
-pub(super) const DEADLINE: Duration = Duration::from_millis(100);
+pub(super) const DEADLINE: Duration = Duration::from_millis(200);
 
 /// Keys that are asked about to see whether all is well: enough to find every server of a Cluster.
 const PROBES: usize = 16;
@@ -38,7 +38,7 @@ impl Stage {
     pub(super) async fn each_on(urls: &[&str]) -> Self {
         let mut nodes = Vec::new();
         for url in urls {
-            let settings = [("TIDEGATE_STORE", *url), ("TIDEGATE_REDIS_DEADLINE", "100ms")];
+            let settings = [("TIDEGATE_STORE", *url), ("TIDEGATE_REDIS_DEADLINE", "200ms")];
             nodes.push(Tidegate::set_up(Folder::of(&traffic::rules()), &settings).await);
         }
         let stage = Self { nodes };

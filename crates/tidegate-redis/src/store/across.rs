@@ -12,7 +12,7 @@
 //! it were a group of its own. What pays on refusal pays, on the homes that passed as well; a gate is closed by the limits of its
 //! own home, which is where rules put them. A second delivery under one name that comes while the first is under way is not decided.
 
-use futures_util::future::join;
+use futures_util::future::{join, join_all};
 use tidegate_core::{Pay, Plan, Ticket, Timestamp};
 use tidegate_store::{Answer, AtEnd, Hold, Settlement, StoreError, Verdicts};
 
@@ -146,16 +146,19 @@ impl<C: Caller + 'static> Redis<C> {
 
     /// Gives back what was held, and tells the counters as that leaves them.
     async fn refuse(&self, plan: &Plan, heard: &Heard, now: Timestamp) -> Result<Told, StoreError> {
-        let drafts = heard.held(plan).chain(&heard.silent).cloned().collect();
+        let drafts: Vec<Draft> = heard.held(plan).chain(&heard.silent).cloned().collect();
         let left = |index: &u8| {
             let charge = plan.get(usize::from(*index));
             if charge.pay == Pay::Always { charge.cost } else { 0 }
         };
         let of = |draft: &Draft| settling(Some(&draft.indices.iter().map(left).collect::<Vec<_>>()));
-        let replies = self.ask_each(drafts, (Way::Settle, now), of).await;
         if let Some(error) = &heard.error {
+            // Whoever asked has waited for one deadline already.
+            let settled = drafts.into_iter().map(|draft| (of(&draft), draft)).collect();
+            aside(self.clone().give_back(settled, now)).await;
             return Err(error.clone());
         }
+        let replies = self.ask_each(drafts, (Way::Settle, now), of).await;
         let mut parts = heard.parts.clone();
         for (draft, reply) in replies {
             let Ok(after) = reply.and_then(|reply| told(&reply)) else { continue };
@@ -167,17 +170,23 @@ impl<C: Caller + 'static> Redis<C> {
         joined(plan, &parts)
     }
 
-    /// Tells all homes to keep what they hold. Nobody waits, if there is somebody to do it meanwhile.
+    /// Settles each of them so, whatever comes of it.
+    async fn give_back(self, settled: Vec<(Vec<u8>, Draft)>, now: Timestamp) {
+        let each = settled.into_iter().map(|(rest, mut draft)| {
+            let this = &self;
+            async move { drop(this.ask(&mut draft, (Way::Settle, now), &rest).await) }
+        });
+        join_all(each).await;
+    }
+
+    /// Tells all homes to keep what they hold.
     async fn confirm(&self, parts: Vec<(Draft, Told)>, now: Timestamp) {
         let drafts = parts.into_iter().map(|(draft, _)| draft).collect();
         let this = self.clone();
-        let work = async move {
+        aside(async move {
             drop(this.ask_all(drafts, (Way::Settle, now), &KEEP).await);
-        };
-        match tokio::runtime::Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn(work)),
-            Err(_) => work.await,
-        }
+        })
+        .await;
     }
 
     /// The draft holds its part under that id, where its own counters are.
@@ -185,6 +194,14 @@ impl<C: Caller + 'static> Redis<C> {
         let tag = draft.indices.first().map(|index| seats[usize::from(*index)].tag);
         draft.hold = id;
         draft.record = tag.map(|tag| self.names.record(tag, id));
+    }
+}
+
+/// Does something that nobody waits for, if there is somebody to do it meanwhile.
+async fn aside(work: impl Future<Output = ()> + Send + 'static) {
+    match tokio::runtime::Handle::try_current() {
+        Ok(runtime) => drop(runtime.spawn(work)),
+        Err(_) => work.await,
     }
 }
 

@@ -166,6 +166,31 @@ fn whatever_is_lost_comes_back_by_itself() {
     assert_eq!([left(0), left(999_999), left(1_000_000)], [3, 3, 5]);
 }
 
+/// Homes that fall silent: nobody hears of the first two calls, and all later ones hang.
+#[derive(Clone, Default)]
+struct Silent(Arc<AtomicU64>);
+
+impl Caller for Silent {
+    async fn call(&self, _: Call) -> Result<redis::Value, CallError> {
+        if self.0.fetch_add(1, Ordering::Relaxed) >= 2 {
+            std::future::pending::<()>().await;
+        }
+        Err(CallError { shard: "silent".into(), fault: Fault::TimedOut, may_have_run: true })
+    }
+
+    fn are_neighbours(&self, _: &[u8], _: &[u8]) -> bool {
+        false
+    }
+}
+
+#[tokio::test]
+async fn nobody_waits_for_what_is_given_back_after_a_silence() {
+    let store = Redis::new(Silent::default(), &Settings::default());
+    let both = plan(&[("a", log(5), 2), ("b", log(5), 2)]);
+    let decided = tokio::time::timeout(Duration::from_secs(5), store.decide(&both, START)).await;
+    assert!(matches!(decided, Ok(Err(StoreError::Unavailable { .. }))), "{decided:?}");
+}
+
 #[test]
 fn a_reservation_across_homes_is_settled_by_any_node() {
     let server = Server::redis();

@@ -11,23 +11,20 @@
 mod known;
 mod long;
 mod ledger;
+mod leftover;
+mod repay;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tidegate_core::{Charge, Idempotency, KeyRef, Limit, Pay, Plan, Ticket, Timestamp};
+use tidegate_core::{Charge, KeyRef, Limit, Pay, Plan, Ticket, Timestamp};
 
 use crate::contract::{Answer, Hold, Settlement, Store, StoreError};
 use crate::layer::Members;
 use crate::memory::Memory;
 use known::Known;
 use ledger::Ledger;
+use leftover::Leftover;
 use long::Long;
-
-/// How long it is remembered that a lost counter was told again: nodes notice a loss within seconds.
-const KEEP_US: u64 = 3_600_000_000;
-
-/// So many debts are tried in vain before the others wait for the next time.
-const FAILURES: usize = 8;
 
 /// A store, and this node alone when it cannot answer.
 pub struct Fallback<S> {
@@ -37,6 +34,7 @@ pub struct Fallback<S> {
     known: Known,
     long: Long,
     ledger: Ledger,
+    leftover: Leftover,
     counts: Counts,
 }
 
@@ -64,7 +62,8 @@ impl<S: Store> Fallback<S> {
     /// Goes on in that memory when the other store cannot answer.
     pub fn new(inner: S, local: Memory, members: Members) -> Self {
         let (known, long, ledger) = (Known::default(), Long::default(), Ledger::default());
-        Self { inner, local, members, known, long, ledger, counts: Counts::default() }
+        let (leftover, counts) = (Leftover::default(), Counts::default());
+        Self { inner, local, members, known, long, ledger, leftover, counts }
     }
 
     /// The store that has the one true count.
@@ -97,78 +96,6 @@ impl<S: Store> Fallback<S> {
         self.known.purge() + self.long.purge() + self.ledger.purge()
     }
 
-    /// Pays some of what counters owe, the most first; how many are left. Ends early if the store cannot answer, but not before some
-    /// others were tried: they may live elsewhere.
-    pub async fn pay_back(&self, now: Timestamp) -> usize {
-        let mut failures = 0;
-        for debt in self.ledger.largest() {
-            match self.pay(&debt, now).await {
-                Err(StoreError::Unavailable { maybe_charged: false, .. }) => {
-                    self.ledger.put_off(&debt);
-                    failures += 1;
-                }
-                // What may have been charged counts as paid: to charge it again would refuse somebody wrongly. But here it stays
-                // counted, or every such try would let a node admit its part once more.
-                Err(StoreError::Unavailable { .. }) => {
-                    self.ledger.paid(&debt);
-                    break;
-                }
-                came => {
-                    self.counts.paid_back.fetch_add(came.unwrap_or(0), Ordering::Relaxed);
-                    if self.ledger.paid(&debt) {
-                        self.forget_locally(&debt, now);
-                    }
-                }
-            }
-            if failures == FAILURES {
-                break;
-            }
-        }
-        self.ledger.len()
-    }
-
-    /// Told that the store has lost nothing until now.
-    pub fn confirm(&self) {
-        self.long.confirm();
-    }
-
-    /// Tells a store that has lost its counters what this node last knew of those with long windows, the most used first; how
-    /// many it took. `epoch` names the loss: whichever node comes first with a counter is believed, and others are not counted
-    /// again. Ends early if the store cannot answer.
-    pub async fn tell_again(&self, epoch: &str, now: Timestamp) -> usize {
-        let mut told = 0;
-        for lost in self.long.lost(now) {
-            let key = lost.key.as_ref();
-            let mut plan = Plan::new();
-            if plan.charge_encoded_when(key, lost.limit, lost.units, Pay::Always).is_err() {
-                continue;
-            }
-            let Ok(name) = key.beside(&[b"told again", epoch.as_bytes(), key.bytes()]) else { continue };
-            plan.set_idempotency(Idempotency { key: name, keep_us: KEEP_US, asked: None });
-            match self.inner.decide(&plan, now).await {
-                Ok(answer) => told += usize::from(!answer.replayed),
-                Err(StoreError::Unavailable { .. }) => break,
-                // Somebody else was first; or its calendar window is over.
-                Err(_) => {}
-            }
-        }
-        told
-    }
-
-    /// Charges what a counter owes and still counts; how much that was.
-    async fn pay(&self, debt: &ledger::Debt, now: Timestamp) -> Result<u64, StoreError> {
-        let part = debt.limit.divided(self.members.get(), 0);
-        let units = debt.units.min(self.used_here(debt.key.as_ref(), part, now));
-        let mut plan = Plan::new();
-        if units == 0 || plan.charge_encoded_when(debt.key.as_ref(), debt.limit, units, Pay::Always).is_err()
-        {
-            return Ok(0);
-        }
-        let answer = self.inner.decide(&plan, now).await?;
-        self.heard(&plan, &answer, now);
-        Ok(units)
-    }
-
     /// Units that count here and have not drained or left their window.
     fn used_here(&self, key: KeyRef<'_>, part: Limit, now: Timestamp) -> u64 {
         let mut plan = Plan::new();
@@ -181,9 +108,9 @@ impl<S: Store> Fallback<S> {
             .map_or(0, |verdict| verdict.limit.saturating_sub(verdict.remaining).saturating_add(verdict.debt))
     }
 
-    fn forget_locally(&self, debt: &ledger::Debt, now: Timestamp) {
+    fn forget_locally(&self, key: KeyRef<'_>, limit: &Limit, now: Timestamp) {
         let mut plan = Plan::new();
-        if plan.charge_encoded(debt.key.as_ref(), debt.limit, 0).is_ok() {
+        if plan.charge_encoded(key, *limit, 0).is_ok() {
             self.local.reset_now(&plan, now);
         }
     }
@@ -241,10 +168,7 @@ impl<S: Store> Fallback<S> {
         let part = self.part_of(plan);
         self.seed(&part, now);
         let answer = decide(&part)?;
-        // What the store may have charged before it fell silent counts as spent there.
-        if !maybe_charged {
-            self.owe(plan, &answer, now);
-        }
+        self.owe(plan, &answer, maybe_charged, now);
         Ok(self.told(answer, plan))
     }
 
@@ -258,19 +182,38 @@ impl<S: Store> Fallback<S> {
         answer
     }
 
-    fn owe(&self, plan: &Plan, answer: &Answer, now: Timestamp) {
+    /// Notes what was admitted here. What the store may have charged before it fell silent counts as spent there.
+    fn owe(&self, plan: &Plan, answer: &Answer, maybe_charged: bool, now: Timestamp) {
         if answer.replayed {
             return;
         }
         for (index, charge) in plan.charges().enumerate() {
-            if answer.paid(index) && owes_units(&charge) {
+            if !answer.paid(index) || !owes_units(&charge) {
+                continue;
+            }
+            if maybe_charged {
+                self.leftover.add(charge.key);
+            } else {
                 self.ledger.add(charge.key, charge.limit, charge.cost, now);
             }
         }
     }
 
-    /// Remembers what the store said.
+    /// Takes the store's word on counters in place of what this node had counted.
     fn heard(&self, plan: &Plan, answer: &Answer, now: Timestamp) {
+        self.remember(plan, answer, now);
+        if self.leftover.is_empty() {
+            return;
+        }
+        for charge in plan.charges() {
+            if self.leftover.take(charge.key) && !self.ledger.has(charge.key) {
+                self.forget_locally(charge.key, charge.limit, now);
+            }
+        }
+    }
+
+    /// Remembers what the store said.
+    fn remember(&self, plan: &Plan, answer: &Answer, now: Timestamp) {
         for (charge, verdict) in plan.charges().zip(&answer.verdicts) {
             if charge.limit.term_us().is_none() {
                 self.known.put(charge.key, charge.limit, verdict, now);
@@ -374,6 +317,7 @@ impl<S: Store> Store for Fallback<S> {
         for charge in plan.charges() {
             self.known.take(charge.key);
             self.ledger.forget(charge.key);
+            self.leftover.take(charge.key);
         }
         let here = self.local.reset_now(plan, now);
         Ok(self.inner.reset(plan, now).await?.max(here))

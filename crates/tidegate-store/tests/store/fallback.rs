@@ -252,6 +252,33 @@ fn a_payment_that_nobody_confirms_gives_no_second_part() {
 }
 
 #[test]
+fn a_counter_that_is_paid_before_others_of_its_plan_gives_no_second_part() {
+    let store = Away::new();
+    let node = node(&store, 2);
+    let mut asked = plan("alice", ten(), 1);
+    asked.charge(Key { home: &[b"elsewhere"], own: &[b"rule"] }, ten(), 1).unwrap();
+    store.does(Does::Refuse);
+    assert_eq!(admitted(&node, &asked, START), 5);
+    store.does(Does::RefuseSome);
+    assert_eq!(now(node.pay_back(START)), 1);
+    assert_eq!(admitted(&node, &asked, START), 0);
+}
+
+#[test]
+fn a_node_goes_on_from_the_store_whatever_it_counted_before() {
+    let store = Away::new();
+    let node = node(&store, 2);
+    let asked = plan("alice", ten(), 1);
+    store.does(Does::Refuse);
+    assert_eq!(admitted(&node, &asked, START), 5);
+    store.does(Does::Answer);
+    assert_eq!(now(node.pay_back(START)), 0);
+    assert!(!now(node.decide(&asked, START)).unwrap().local);
+    store.does(Does::Refuse);
+    assert_eq!(admitted(&node, &asked, START), 2, "six of ten are used, and therefore three of its five");
+}
+
+#[test]
 fn what_the_store_says_to_a_payment_is_known_when_it_goes_again() {
     let store = Away::new();
     let (one, other) = (node(&store, 2), node(&store, 2));
