@@ -33,11 +33,11 @@ impl Network {
     async fn suffers(&self, event: &str, manner: &Manner, proxies: &[Proxy]) {
         let load = self.stage.load(event);
         load.go_on(SECOND);
-        for proxy in &proxies {
+        for proxy in proxies {
             proxy.be(manner.clone());
         }
         load.go_on(2 * SECOND);
-        for proxy in &proxies {
+        for proxy in proxies {
             proxy.be(Manner::Honest);
         }
         let recovered = self.stage.recovers(event, BACK).await;
