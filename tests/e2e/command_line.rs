@@ -17,17 +17,17 @@ use crate::tidegate::tidegate;
 
 /// A command that has ended.
 #[derive(Debug)]
-struct Ended {
-    typed: String,
-    code: Option<i32>,
+pub(crate) struct Ended {
+    pub(crate) typed: String,
+    pub(crate) code: Option<i32>,
     /// Data.
-    printed: String,
+    pub(crate) printed: String,
     /// Talk.
-    said: String,
+    pub(crate) said: String,
 }
 
 /// Runs a command, typed as in a shell without quotes, in a folder.
-async fn run(folder: &Folder, typed: &str) -> Ended {
+pub(crate) async fn run(folder: &Folder, typed: &str) -> Ended {
     let words: Vec<&str> = typed.split_whitespace().collect();
     let mut command = tidegate(&words);
     command.current_dir(folder.path()).stdin(Stdio::null()).kill_on_drop(true);

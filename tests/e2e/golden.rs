@@ -7,8 +7,15 @@ use std::path::{Path, PathBuf};
 use crate::program::root;
 
 /// The files that some test compares with.
-const FILES: [&str; 6] =
-    ["help.txt", "validate.txt", "validate-wrong.txt", "explain.txt", "init.txt", "usage.txt"];
+const FILES: [&str; 7] = [
+    "help.txt",
+    "validate.txt",
+    "validate-wrong.txt",
+    "validate-atomic.txt",
+    "explain.txt",
+    "init.txt",
+    "usage.txt",
+];
 
 fn folder() -> PathBuf {
     root().join("tests/e2e/golden")

@@ -10,6 +10,7 @@ use crate::demo::DemoArgs;
 use crate::explain::ExplainArgs;
 use crate::init::InitArgs;
 use crate::nodes::NodesArgs;
+use crate::rules::RulesArgs;
 use crate::validate::ValidateArgs;
 
 const EXAMPLES: &str = "\
@@ -22,6 +23,7 @@ Examples:
   tidegate explain rules/ path=/x         which rules a request meets, and why not the others
   tidegate check api_key=k1 path=/x       ask a running server
   tidegate nodes                          who counts together
+  tidegate rules off per-key --for 10m    switch a rule off on a running server
   tidegate demo                           see it at work
   tidegate completions bash               completions for a shell
 
@@ -60,6 +62,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// List the nodes that count together
     Nodes(NodesArgs),
+    /// List the rules in force on a server, and switch them off, to shadow or on again
+    Rules(RulesArgs),
     /// Show a server with example rules and traffic at work
     Demo(DemoArgs),
     /// Print completions for a shell

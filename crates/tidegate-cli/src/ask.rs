@@ -59,9 +59,14 @@ impl Client {
 
     /// Posts JSON; the status and the JSON of the answer.
     pub(crate) fn post(&self, path: &str, body: &Value) -> Result<(u16, Value)> {
-        let body = body.to_string();
+        self.send("POST", path, Some(body))
+    }
+
+    /// Sends a request, with JSON if there is some; the status and the JSON of the answer.
+    pub(crate) fn send(&self, method: &str, path: &str, body: Option<&Value>) -> Result<(u16, Value)> {
+        let body = body.map(Value::to_string).unwrap_or_default();
         let request = format!(
-            "POST {path} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
             self.address,
             body.len()
         );
@@ -126,6 +131,13 @@ fn unchunked(mut rest: &[u8]) -> Result<Vec<u8>> {
     }
 }
 
+/// A name as a segment of a path.
+pub(crate) fn segment(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let one = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    name.bytes().map(one).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,6 +150,12 @@ mod tests {
         assert_eq!((status, body["a"].as_u64()), (200, Some(1)));
         assert!(parse(b"rubbish").is_err());
         assert!(unchunked(b"ff\r\nshort").is_err());
+    }
+
+    #[test]
+    fn every_name_is_one_segment() {
+        assert_eq!(segment("per-key_1.2~"), "per-key_1.2~");
+        assert_eq!(segment("a/b c=%#é"), "a%2Fb%20c%3D%25%23%C3%A9");
     }
 
     #[test]

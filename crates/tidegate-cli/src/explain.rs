@@ -115,7 +115,9 @@ fn text(said: &Value) -> String {
         line(format!("derived: {name} = {}", word(value)));
     }
     for rule in said["rules"].as_array().into_iter().flatten() {
-        let head = format!("{} ({})", word(&rule["rule"]), word(&rule["origin"]));
+        let switched = rule["switched_to"].as_str().map(|mode| format!(" [switched to {mode}]"));
+        let head =
+            format!("{} ({}){}", word(&rule["rule"]), word(&rule["origin"]), switched.unwrap_or_default());
         match rule["part"].as_str() {
             Some("alone") => line(format!("! {head}: decides by itself")),
             Some("applies") => {

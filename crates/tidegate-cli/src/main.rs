@@ -12,6 +12,7 @@ mod ask;
 mod check;
 mod explain;
 mod nodes;
+mod rules;
 mod demo;
 mod completions;
 
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Nodes(args) => nodes::run(&args),
+        Command::Rules(args) => rules::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Completions { shell } => completions::run(shell),
     };

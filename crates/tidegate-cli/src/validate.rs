@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use serde_json::{Value, json};
-use tidegate_rules::{Compiled, Severity, schema, table};
+use tidegate_rules::{Compiled, Severity, Snapshot, homes, schema, table};
 
 use crate::exit::Failure;
 use crate::live::{self, LiveArgs};
@@ -50,9 +50,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<(), Failure> {
             talk(&compiled.render());
             if let Some(snapshot) = compiled.snapshot.as_ref().filter(|_| !is_empty(&compiled)) {
                 print(&table::text(&table::rows(snapshot)))?;
-                for sentence in table::atomic(snapshot) {
-                    talk(&format!("note: on a Cluster, {sentence}\n"));
-                }
+                print(&together(snapshot))?;
             }
             if !is_empty(&compiled) {
                 talk(&format!("{}\n", summary(&compiled, errors, warnings)));
@@ -90,7 +88,7 @@ fn as_json(compiled: &Compiled) -> Value {
         "warnings": compiled.count(Severity::Warning),
         "diagnostics": diagnostics,
         "rules": rules,
-        "atomic": compiled.snapshot.as_ref().map(table::atomic).unwrap_or_default(),
+        "homes": compiled.snapshot.as_ref().map(homes::of).unwrap_or_default().iter().map(home).collect::<Vec<_>>(),
     })
 }
 
@@ -111,6 +109,20 @@ fn of_file(file: &tidegate_rules::File) -> Vec<Value> {
         })
     };
     file.diagnostics.iter().map(one).collect()
+}
+
+/// Which rules of each domain are charged in one step.
+fn together(snapshot: &Snapshot) -> String {
+    let homes = homes::text(&homes::of(snapshot));
+    if homes.is_empty() {
+        homes
+    } else {
+        format!("\nCharged in one step on a Cluster, by domain and home:\n{homes}")
+    }
+}
+
+fn home(home: &homes::Together) -> Value {
+    json!({ "domain": home.domain, "home": home.home, "rules": home.rules })
 }
 
 fn row(row: &table::Row) -> Value {

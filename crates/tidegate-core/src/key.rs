@@ -91,6 +91,11 @@ impl EncodedParts {
         Self(bytes)
     }
 
+    /// As they stand in keys.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// A number that stands for parts: others have the same with odds of 2^-64, on every machine.
     pub fn digest(parts: &[&[u8]]) -> u64 {
         siphasher::sip::SipHasher24::new().hash(&Self::new(parts).0)

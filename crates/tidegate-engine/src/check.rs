@@ -31,6 +31,9 @@ pub struct Check<'a> {
     pub cost: u64,
     /// A name under which the same check is charged once, however often it is delivered.
     pub idempotency_key: Option<&'a str>,
+    /// How long whoever asks will wait for the answer, if that is known. It is nobody's fault if it is no use: a check is
+    /// never malformed for it.
+    pub patience: Option<Duration>,
 }
 
 /// Envoy's ordered list of keys and values.
@@ -108,7 +111,7 @@ pub enum Malformed {
 impl<'a> Check<'a> {
     /// A check of a domain at the cost of one request, without any facts.
     pub const fn new(domain: &'a str) -> Self {
-        Self { domain, attributes: &[], descriptors: &[], cost: 1, idempotency_key: None }
+        Self { domain, attributes: &[], descriptors: &[], cost: 1, idempotency_key: None, patience: None }
     }
 
     /// Whether it keeps to all bounds.
@@ -119,7 +122,7 @@ impl<'a> Check<'a> {
     /// Whether it is seen in a few steps that it keeps to all bounds, as nearly all do.
     #[inline]
     fn is_plainly_valid(&self) -> bool {
-        let Self { domain, attributes, descriptors, cost, idempotency_key } = self;
+        let Self { domain, attributes, descriptors, cost, idempotency_key, patience: _ } = self;
         let is_usual = descriptors.is_empty() && idempotency_key.is_none() && !domain.is_empty();
         let (mut names, mut values) = (domain.len(), 0);
         for (name, value) in *attributes {

@@ -5,7 +5,7 @@ mod judged;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tidegate_core::{Limit, Retry, Ticket, Timestamp, Verdict};
+use tidegate_core::{Class, Limit, Retry, Ticket, Timestamp, Verdict};
 use tidegate_rules::Domain;
 use tidegate_rules::rule::{Action, Counted, Mode, Rule, RuleLimit};
 use tidegate_store::Answer;
@@ -82,8 +82,8 @@ pub(crate) enum Deciding {
     Limit(u16),
     /// A rule by itself: it blocks, or it lets everything pass.
     Rule(u32),
-    /// Nobody could: the store gave no answer, or something broke.
-    Nobody(Trouble),
+    /// Nobody could: the store gave no answer, or something broke. The class had the say.
+    Nobody(Trouble, Class),
 }
 
 /// Why nobody could decide.
@@ -97,6 +97,24 @@ pub(crate) enum Trouble {
     Overload,
     /// More limits than a plan can hold.
     TooManyLimits,
+    /// One of these, and more of them than the last resort lets pass.
+    LastResort,
+}
+
+impl Trouble {
+    /// Those that come by themselves.
+    pub(crate) const ALL: [Self; 4] = [Self::Store, Self::Panic, Self::Overload, Self::TooManyLimits];
+
+    /// The word for it in metrics.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Store => "store",
+            Self::Panic => "panic",
+            Self::Overload => "overload",
+            Self::TooManyLimits => "too_many_limits",
+            Self::LastResort => "last_resort",
+        }
+    }
 }
 
 /// A limit and what it said.
@@ -162,6 +180,11 @@ impl Decision {
         self.domain.as_deref().map(|loaded| &*loaded.domain)
     }
 
+    /// Whether it was made by the class of the rules alone, because nobody could count.
+    pub fn is_undecided(&self) -> bool {
+        matches!(self.deciding, Some(Deciding::Nobody(trouble, _)) if trouble != Trouble::LastResort)
+    }
+
     /// Every limit that had a word in it, in the order of the rules, enforcing ones first.
     pub fn limits(&self) -> impl ExactSizeIterator<Item = LimitView<'_>> {
         Limits::new(self)
@@ -183,7 +206,7 @@ impl Decision {
         match self.deciding? {
             Deciding::Limit(_) => self.deciding_limit()?.rule,
             Deciding::Rule(rule) => self.rule(rule),
-            Deciding::Nobody(_) => None,
+            Deciding::Nobody(..) => None,
         }
     }
 
@@ -211,7 +234,7 @@ impl Decision {
         !self.allowed() && (view.refuses() || (view.is_quota() && !view.allows() && quotas_over()))
     }
 
-    /// Why, as a code: `ok`, `endpoint-rate`, `tenant-quota`, `user-concurrency`, `blocked`, `bypassed`, `undecided`, …
+    /// Why, as a code: `ok`, `endpoint-rate`, `tenant-quota`, `user-concurrency`, `blocked`, `bypassed`, `undecided`, `last-resort`, …
     pub fn reason(&self) -> String {
         match (self.deciding, self.deciding_limit()) {
             (_, Some(view)) if view.blocked_us > 0 && !self.allowed() => "blocked".to_owned(),
@@ -221,8 +244,9 @@ impl Decision {
             },
             (Some(Deciding::Rule(_)), _) if self.outcome == Outcome::Deny => "blocked".to_owned(),
             (Some(Deciding::Rule(_)), _) => "bypassed".to_owned(),
-            (Some(Deciding::Nobody(Trouble::Overload)), _) => "overload".to_owned(),
-            (Some(Deciding::Nobody(_)), _) => "undecided".to_owned(),
+            (Some(Deciding::Nobody(Trouble::Overload, _)), _) => "overload".to_owned(),
+            (Some(Deciding::Nobody(Trouble::LastResort, _)), _) => "last-resort".to_owned(),
+            (Some(Deciding::Nobody(..)), _) => "undecided".to_owned(),
             _ if self.domain.is_none() => "no-such-domain".to_owned(),
             _ => "ok".to_owned(),
         }
@@ -231,7 +255,7 @@ impl Decision {
     /// The status of a refusal: what the rule says, 429 for a limit, 403 for what is blocked, 503 if nobody could decide.
     pub fn status(&self) -> u16 {
         match (self.outcome, self.deciding) {
-            (Outcome::Shed, _) | (Outcome::Deny, Some(Deciding::Nobody(_))) => 503,
+            (Outcome::Shed, _) | (Outcome::Deny, Some(Deciding::Nobody(..))) => 503,
             (Outcome::Deny | Outcome::Challenge, deciding) => {
                 let default = if matches!(deciding, Some(Deciding::Rule(_))) { 403 } else { 429 };
                 self.deciding_rule().and_then(|rule| rule.refusal.status).unwrap_or(default)
@@ -248,7 +272,7 @@ impl Decision {
         match self.deciding? {
             Deciding::Limit(_) => self.deciding_limit()?.retry_after_us(),
             Deciding::Rule(_) => None,
-            Deciding::Nobody(_) => Some(1_000_000),
+            Deciding::Nobody(..) => Some(1_000_000),
         }
     }
 
@@ -304,7 +328,8 @@ impl<'d> LimitView<'d> {
 
     /// Enforced or in the shadow.
     pub fn mode(&self) -> Mode {
-        self.rule.map(|rule| rule.mode).unwrap_or_default()
+        let brought = if self.enforced { Mode::Enforce } else { Mode::Shadow };
+        self.rule.map_or(brought, |rule| rule.mode)
     }
 
     /// What happens past it.

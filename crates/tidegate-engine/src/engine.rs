@@ -15,6 +15,7 @@ use crate::check::{Check, Malformed};
 use crate::contain::{Panicked, contain, contained};
 use crate::decision::{Decision, Outcome, Trouble};
 use crate::held::{Held, HeldPlans, What};
+use crate::last_resort::{Asked, LastResort, Question};
 use crate::loaded::Loaded;
 use crate::matching::Matches;
 use crate::meaning::Meaning;
@@ -30,6 +31,7 @@ pub struct Engine<S> {
     store: S,
     loaded: ArcSwap<Loaded>,
     observed: Observed,
+    last_resort: LastResort,
     held: HeldPlans,
     tickets: Tickets,
 }
@@ -52,9 +54,16 @@ impl<S: Store> Engine<S> {
             store,
             loaded: ArcSwap::default(),
             observed: Observed::default(),
+            last_resort: LastResort::default(),
             held: HeldPlans::default(),
             tickets: Tickets::default(),
         }
+    }
+
+    /// With a filter for what is let pass because nobody could count.
+    #[must_use]
+    pub fn with_last_resort(self, last_resort: LastResort) -> Self {
+        Self { last_resort, ..self }
     }
 
     /// Puts rules in force. Every check sees the old ones or the new ones, whole.
@@ -103,7 +112,7 @@ impl<S: Store> Engine<S> {
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
         ask(&mut way, |plan, now| self.store.decide(plan, now)).await;
-        self.settle(&mut way)?;
+        self.settle(&mut way, (check, Asked::ToPass))?;
         self.give_back(self.keep(&way, check), way.decision.at).await;
         self.observe(&way);
         Ok(())
@@ -117,7 +126,7 @@ impl<S: Store> Engine<S> {
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
         ask(&mut way, |plan, now| self.store.read(plan, now)).await;
-        self.settle(&mut way)?;
+        self.settle(&mut way, (check, Asked::ToSee))?;
         decision.holds = false;
         Ok(decision)
     }
@@ -135,7 +144,7 @@ impl<S: Store> Engine<S> {
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
         ask(&mut way, |plan, now| self.store.reserve(plan, hold, now)).await;
-        self.settle(&mut way)?;
+        self.settle(&mut way, (check, Asked::ToPass))?;
         self.keep_reservation(&mut way, check, hold).await;
         self.observe(&way);
         Ok(decision)
@@ -200,7 +209,7 @@ impl<S: Store> Engine<S> {
             self.store.read(plan, now).await
         })
         .await;
-        self.settle(&mut way)?;
+        self.settle(&mut way, (check, Asked::ToSee))?;
         decision.outcome = Outcome::Allow;
         decision.holds = false;
         Ok(decision)
@@ -228,7 +237,7 @@ impl<S: Store> Engine<S> {
         let mut way = Way::new(&mut plan, &mut decision);
         self.enter(&mut way, check)?;
         way.silence = Silence::Broken(Trouble::Overload);
-        self.settle(&mut way)?;
+        self.settle(&mut way, (check, Asked::ToPass))?;
         self.observe(&way);
         Ok(decision)
     }
@@ -274,17 +283,38 @@ impl<S: Store> Engine<S> {
         Ok(())
     }
 
-    fn settle(&self, way: &mut Way<'_>) -> Result<(), Malformed> {
-        let Way { silence, decision, .. } = way;
-        if !matches!(silence, Silence::NotAsked) {
-            self.fell_silent(silence)?;
+    fn settle(&self, way: &mut Way<'_>, (check, asked): (&Check<'_>, Asked)) -> Result<(), Malformed> {
+        if !matches!(way.silence, Silence::NotAsked) {
+            return self.settle_silence(way, (check, asked));
         }
-        if contain(|| settle::settle(decision, silence)).is_err() {
-            self.observed.panicked();
-            way.begin_again();
-            settle::broken(way.decision, Trouble::Panic);
+        let decision = &mut *way.decision;
+        if contain(|| settle::settle(decision)).is_err() {
+            self.broke(way, (check, asked));
         }
         Ok(())
+    }
+
+    #[cold]
+    fn settle_silence(
+        &self,
+        way: &mut Way<'_>,
+        (check, asked): (&Check<'_>, Asked),
+    ) -> Result<(), Malformed> {
+        let Way { silence, decision, .. } = way;
+        self.fell_silent(silence)?;
+        let last = Question { resort: &self.last_resort, check, asked };
+        if contain(|| settle::settle_silence(decision, silence, &last)).is_err() {
+            self.broke(way, (check, asked));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn broke(&self, way: &mut Way<'_>, (check, asked): (&Check<'_>, Asked)) {
+        self.observed.panicked();
+        way.begin_again();
+        let last = Question { resort: &self.last_resort, check, asked };
+        settle::broken(way.decision, Trouble::Panic, &last);
     }
 
     #[cold]

@@ -33,6 +33,8 @@ pub struct Explained {
     pub rule: String,
     /// Where it was written.
     pub origin: String,
+    /// The mode that a switch has set for it, if one has.
+    pub switched_to: Option<Mode>,
     /// Its part.
     pub part: Part,
 }
@@ -117,7 +119,8 @@ impl Way<'_, '_> {
 
     fn rule(&self, number: u32, rule: &Rule) -> Explained {
         let origin = format!("{}:{}", rule.origin.file, rule.origin.line);
-        Explained { rule: rule.name.to_string(), origin, part: self.part(number, rule) }
+        let switched_to = rule.switched_from.map(|_| rule.mode);
+        Explained { rule: rule.name.to_string(), origin, switched_to, part: self.part(number, rule) }
     }
 
     fn part(&self, number: u32, rule: &Rule) -> Part {
@@ -194,12 +197,13 @@ impl Way<'_, '_> {
     /// Why a rule does not apply; `None` if it does, without charging anything.
     fn why(&self, number: u32, rule: &Rule) -> Option<String> {
         let facts = &self.matches.views.first.facts;
+        if rule.mode == Mode::Off {
+            let off = if rule.switched_from.is_some() { "it is switched off" } else { "it is off" };
+            return Some(off.to_owned());
+        }
         if rule.tree.is_some() {
             let found = self.matches.tree.iter().any(|one| one.rule == Some(number));
             return (!found).then(|| "no descriptor of the request leads here".to_owned());
-        }
-        if rule.mode == Mode::Off {
-            return Some("it is off".to_owned());
         }
         if rule.expires_at.is_some_and(|end| self.now >= end) {
             return Some("it has expired".to_owned());

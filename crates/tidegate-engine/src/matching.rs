@@ -243,6 +243,16 @@ fn derive<'v>(facts: &mut Facts<'v>, domain: &'v Domain) -> Result<(), Malformed
     Ok(())
 }
 
+/// The tenant of a check, if its domain has one and the check names it without contradicting itself.
+#[cold]
+pub(crate) fn tenant<'v>(check: &Check<'v>, domain: &'v Domain) -> Option<&'v str> {
+    let (tenant, mut facts) = (domain.tenant?, Facts::default());
+    tell_pairs(&mut facts, domain, check.attributes);
+    tell_entries(&mut facts, check, domain);
+    derive(&mut facts, domain).ok()?;
+    facts.get(tenant)
+}
+
 /// A limit that came with a descriptor goes before the tree.
 fn find_in_tree(check: &Check<'_>, domain: &Domain, found: &mut SmallVec<[TreeMatch; 4]>) {
     for (place, descriptor) in (0_u16..).zip(check.descriptors) {

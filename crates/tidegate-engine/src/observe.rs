@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tidegate_rules::rule::{Action, Rule};
+use tidegate_rules::rule::{Action, Class, Rule};
 use tidegate_rules::{Domain, Snapshot};
 
-use crate::decision::{Deciding, Decision, Outcome};
+use crate::decision::{Deciding, Decision, Outcome, Trouble};
 use crate::meaning::{Part, Tier};
 
 /// The upper ends of the buckets of durations, in nanoseconds.
@@ -30,6 +30,9 @@ pub const DURATION_BUCKETS_NS: [u64; 16] = [
     200_000_000,
     1_000_000_000,
 ];
+
+/// All classes, in order.
+const CLASSES: [Class; 4] = [Class::Comfort, Class::Cost, Class::Security, Class::Strict];
 
 /// Counts of one rule's decisions, by what came of them.
 #[derive(Debug, Default)]
@@ -106,6 +109,9 @@ pub struct Observed {
     outcomes: [AtomicU64; 6],
     malformed: AtomicU64,
     undecided: AtomicU64,
+    /// What nobody could count and was let pass, by class and trouble.
+    failed_open: [[AtomicU64; Trouble::ALL.len()]; CLASSES.len()],
+    last_resort_sheds: AtomicU64,
     panics: AtomicU64,
     unknown_domains: AtomicU64,
     not_kept: AtomicU64,
@@ -154,8 +160,8 @@ impl Observed {
     /// What is decided without limits.
     #[inline(never)]
     fn count_apart(&self, decision: &Decision, rules: &[Arc<RuleCounts>]) {
-        if matches!(decision.deciding, Some(Deciding::Nobody(_))) {
-            self.undecided.fetch_add(1, Relaxed);
+        if let Some(Deciding::Nobody(trouble, class)) = decision.deciding {
+            self.count_undecided((trouble, class), decision.outcome);
         }
         let Some(domain) = decision.domain() else {
             self.unknown_domains.fetch_add(1, Relaxed);
@@ -171,6 +177,15 @@ impl Observed {
             if let Some(counts) = rules.get(*rule as usize) {
                 counts.add(if blocks { Came::ShadowDenied } else { Came::Bypassed });
             }
+        }
+    }
+
+    fn count_undecided(&self, (trouble, class): (Trouble, Class), outcome: Outcome) {
+        self.undecided.fetch_add(1, Relaxed);
+        if trouble == Trouble::LastResort {
+            self.last_resort_sheds.fetch_add(1, Relaxed);
+        } else if outcome == Outcome::Allow {
+            self.failed_open[class as usize][trouble as usize].fetch_add(1, Relaxed);
         }
     }
 
@@ -230,6 +245,20 @@ impl Observed {
     /// Checks that nobody could decide.
     pub fn undecided_checks(&self) -> u64 {
         self.undecided.load(Relaxed)
+    }
+
+    /// Checks that nobody could decide and that were let pass, by class and by the word for what went wrong. Those that
+    /// never happen are left out.
+    pub fn failed_open(&self) -> impl Iterator<Item = (Class, &'static str, u64)> {
+        CLASSES.into_iter().filter(|class| !class.is_exact()).flat_map(move |class| {
+            let counts = &self.failed_open[class as usize];
+            Trouble::ALL.map(|trouble| (class, trouble.word(), counts[trouble as usize].load(Relaxed)))
+        })
+    }
+
+    /// Checks that nobody could decide and that were one too many for the last resort.
+    pub fn last_resort_sheds(&self) -> u64 {
+        self.last_resort_sheds.load(Relaxed)
     }
 
     /// Panics that were contained.

@@ -23,6 +23,12 @@ use crate::meaning::{Kind, LimitAt, Meaning, Part, Tier};
 use chosen::{Chosen, Source};
 use keys::{Addresses, Counter};
 
+/// What is kept of a caller's time for the way to it, at least; a fifth of it if that is more.
+const WAY_BACK: Duration = Duration::from_millis(2);
+
+/// The least time that a store is given: less would be none at all.
+const LEAST_PATIENCE: Duration = Duration::from_millis(1);
+
 /// How long an idempotency key is remembered.
 const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -64,6 +70,9 @@ pub(crate) fn plan_into<'v>(
     if domain.class > Class::default() {
         plan.set_class(class(domain, meaning));
     }
+    if let Some(caller) = check.patience {
+        plan.set_patience(patience(caller));
+    }
     match check.idempotency_key {
         Some(name) => Writer { check, domain, matches, now, plan, meaning }.idempotency(name),
         None => Ok(()),
@@ -74,6 +83,11 @@ pub(crate) fn plan_into<'v>(
 fn class(domain: &Domain, meaning: &Meaning) -> Class {
     let deciding = meaning.parts.iter().filter(|part| part.enforced);
     deciding.filter_map(|part| Some(domain.rules.get(part.at.rule as usize)?.class)).max().unwrap_or_default()
+}
+
+/// How long the store may take if the caller waits so long: what is decided without the store must still reach it.
+fn patience(caller: Duration) -> Duration {
+    caller.saturating_sub(WAY_BACK.max(caller / 5)).max(LEAST_PATIENCE)
 }
 
 /// Whether one of the rules decides by itself, which none does that decides by its limits.

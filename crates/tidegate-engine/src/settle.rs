@@ -9,6 +9,7 @@ use tidegate_store::{Answer, StoreError};
 
 use crate::check::Malformed;
 use crate::decision::{Consistency, Deciding, Decision, Judged, Outcome, Trouble};
+use crate::last_resort::Question;
 use crate::meaning::{Kind, Meaning, Part, Tier};
 
 /// Why the store gave no answer.
@@ -34,14 +35,25 @@ impl Silence {
     }
 }
 
-/// Makes the decision of one that lets everything pass, under the rules of its domain, and that has the store's answer.
-pub(crate) fn settle(decision: &mut Decision, silence: &Silence) {
+/// Makes the decision of one that lets everything pass, under the rules of its domain, and that has the store's answer; or none,
+/// if there was nothing to ask.
+#[inline]
+pub(crate) fn settle(decision: &mut Decision) {
+    if decision.answer.is_some() {
+        answered(decision);
+    } else {
+        decision.meaning.alone.into_iter().for_each(|rule| alone(decision, rule));
+    }
+}
+
+/// The same where the store should have answered and did not.
+#[cold]
+pub(crate) fn settle_silence(decision: &mut Decision, silence: &Silence, last: &Question<'_>) {
     match silence {
-        Silence::NotAsked if decision.answer.is_some() => answered(decision),
-        Silence::NotAsked => decision.meaning.alone.into_iter().for_each(|rule| alone(decision, rule)),
-        Silence::Broken(trouble) => broken(decision, *trouble),
-        Silence::Failed(_) => undecided(decision, Trouble::Store),
-        Silence::Panicked => undecided(decision, Trouble::Panic),
+        Silence::NotAsked => settle(decision),
+        Silence::Broken(trouble) => broken(decision, *trouble, last),
+        Silence::Failed(_) => undecided(decision, Trouble::Store, last),
+        Silence::Panicked => undecided(decision, Trouble::Panic, last),
     }
 }
 
@@ -57,27 +69,32 @@ fn alone(decision: &mut Decision, rule: u32) {
 
 /// Nobody could decide: by the strictest class that has a say.
 #[cold]
-fn undecided(decision: &mut Decision, trouble: Trouble) {
+fn undecided(decision: &mut Decision, trouble: Trouble, last: &Question<'_>) {
     let has_rule = |part: &&Part| part.enforced && !part.is_gate() && part.at.tier != Tier::Override;
     let class_of = |part: &Part| Some(effective(decision.domain()?.rules.get(part.at.rule as usize)?, part));
     let parts = decision.meaning.parts.iter().filter(has_rule);
     let class = parts.filter_map(class_of).max().unwrap_or_default();
-    by_class(decision, class, trouble);
+    by_class(decision, (class, trouble), last);
 }
 
 /// Nothing is known but the domain: its strictest class has the say.
 #[cold]
-pub(crate) fn broken(decision: &mut Decision, trouble: Trouble) {
+pub(crate) fn broken(decision: &mut Decision, trouble: Trouble, last: &Question<'_>) {
     let class = decision.domain().map(|domain| domain.class).unwrap_or_default();
-    by_class(decision, class, trouble);
+    by_class(decision, (class, trouble), last);
 }
 
-fn by_class(decision: &mut Decision, class: Class, trouble: Trouble) {
-    let denies = matches!(class, Class::Security | Class::Strict);
-    let refusal = if trouble == Trouble::Overload { Outcome::Shed } else { Outcome::Deny };
-    decision.outcome = if denies { refusal } else { Outcome::Allow };
+/// What passes by its class alone is held to the last resort.
+fn by_class(decision: &mut Decision, (class, trouble): (Class, Trouble), last: &Question<'_>) {
+    let (outcome, trouble) = match class {
+        Class::Security | Class::Strict if trouble == Trouble::Overload => (Outcome::Shed, trouble),
+        Class::Security | Class::Strict => (Outcome::Deny, trouble),
+        _ if last.has_room(decision.domain.as_deref(), decision.at) => (Outcome::Allow, trouble),
+        _ => (Outcome::Shed, Trouble::LastResort),
+    };
+    decision.outcome = outcome;
     decision.state = Consistency::Open;
-    decision.deciding = Some(Deciding::Nobody(trouble));
+    decision.deciding = Some(Deciding::Nobody(trouble, class));
 }
 
 /// What a request costs is let pass for those who pay: requests of a tier that the rule names.
@@ -88,17 +105,27 @@ fn effective(rule: &Rule, part: &Part) -> Class {
 
 fn answered(decision: &mut Decision) {
     let Some(answer) = &decision.answer else { return };
-    decision.id = answer.ticket;
-    decision.replayed = answer.replayed;
-    if answer.local {
-        decision.state = Consistency::Local;
+    if answer.replayed | answer.local {
+        unusual(decision);
     }
+    let Some(answer) = &decision.answer else { return };
     if let Some(Clear { holds, least_left }) = clear(&decision.meaning, answer) {
         decision.is_clear = true;
         decision.holds = holds;
         decision.deciding = Some(Deciding::Limit(least_left));
     } else {
         contested(decision);
+    }
+}
+
+/// An answer that was given before, under the id that it had then; or by this node alone.
+#[cold]
+fn unusual(decision: &mut Decision) {
+    let Some(answer) = &decision.answer else { return };
+    decision.id = answer.ticket;
+    decision.replayed = answer.replayed;
+    if answer.local {
+        decision.state = Consistency::Local;
     }
 }
 

@@ -32,11 +32,13 @@ mod scripts;
 mod sha;
 mod bytes;
 mod members;
+mod routed;
 
 pub use call::{Call, CallError, Caller, Fault, Priority, Script};
 pub use client::Client;
 pub use members::{Assembly, Heartbeat, Member};
 pub use names::DEFAULT_PREFIX;
+pub use routed::Routed;
 pub use scripts::scripts;
 pub use settings::{Clock, Settings};
 pub use store::Redis;

@@ -27,11 +27,13 @@ pub mod descriptors;
 pub mod rule;
 pub mod home;
 pub mod snapshot;
+pub mod switch;
 mod secrets;
 mod compile;
 mod lint;
 pub mod words;
 pub mod table;
+pub mod homes;
 pub mod schema;
 pub mod starter;
 #[doc(hidden)]

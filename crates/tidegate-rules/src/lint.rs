@@ -3,6 +3,8 @@
 mod limits;
 mod implies;
 mod reach;
+mod excludes;
+mod atomic;
 
 use tidegate_core::{Algorithm, MAX_CHARGES};
 
@@ -18,9 +20,6 @@ use crate::snapshot::{Domain, Snapshot};
 pub(crate) fn warn(snapshot: &Snapshot, files: &mut [File]) {
     for domain in snapshot.domains() {
         let firsts = reach::Firsts::of(domain);
-        let counting: Vec<&Rule> = domain.rules.iter().filter(|rule| counts(rule)).collect();
-        let global: Vec<&Rule> =
-            counting.iter().copied().filter(|rule| rule.scope == Scope::Global).collect();
         for rule in domain.rules.iter().filter(|rule| rule.tree.is_none()) {
             let mut said = Vec::new();
             firsts.warn(rule, &mut said);
@@ -29,9 +28,9 @@ pub(crate) fn warn(snapshot: &Snapshot, files: &mut [File]) {
             guessable(domain, rule, &mut said);
             shadowing_capture(rule, &mut said);
             limits::never_bind(rule, &mut said);
-            atomic(rule, if rule.scope == Scope::Global { &counting } else { &global }, &mut said);
             say(files, rule, said);
         }
+        atomic::check(domain, files);
         absent_tenant(domain, files);
         too_many_limits(domain, files);
     }
@@ -180,29 +179,6 @@ fn texts(condition: &Condition, attribute: AttributeId) -> Vec<String> {
             _ => Vec::new(),
         },
         _ => Vec::new(),
-    }
-}
-
-fn counts(rule: &Rule) -> bool {
-    rule.mode != Mode::Off && !rule.limits.own.is_empty()
-}
-
-/// On a Cluster, counters of one home are charged in one step; others are reserved one by one.
-fn atomic(rule: &Rule, apart: &[&Rule], said: &mut Vec<Diagnostic>) {
-    if !rule.atomic {
-        return;
-    }
-    let excluded = |other: &Rule| other.group.zip(rule.group).is_some_and(|(a, b)| a.group == b.group);
-    let elsewhere = apart.iter().find(|other| other.name != rule.name && !excluded(other));
-    if let Some(other) = elsewhere {
-        let message = format!(
-            "`atomic: required`, but `{}` can match together with it and lives elsewhere on a Cluster",
-            other.name
-        );
-        said.push(
-            Diagnostic::error("atomic", rule.origin.span, message)
-                .help("let both live with the tenant, or put them into one group"),
-        );
     }
 }
 

@@ -34,6 +34,11 @@ pub static FILE: Object = Object {
             Shape::Object(&DEFAULTS),
             "What rules of this file have unless they say otherwise.",
         ),
+        field(
+            "atomic",
+            Word(&["required"]),
+            "required: every rule of this domain, whichever file it is in, is `atomic: required`.",
+        ),
         field("rules", List(&Shape::Object(&RULE)), "The rules."),
         field(
             "descriptors",
@@ -184,7 +189,7 @@ pub static RULE: Object = Object {
         field(
             "atomic",
             Word(&["required"]),
-            "required: an error unless every rule that can match together with it lives in the same place on a Cluster.",
+            "required: an error unless every rule that can match the same request has the same home on a Cluster, so that they are charged in one step.",
         ),
     ],
 };

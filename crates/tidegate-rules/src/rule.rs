@@ -43,6 +43,8 @@ pub struct Rule {
     pub class: Class,
     /// Enforced, in the shadow, or off.
     pub mode: Mode,
+    /// The mode that was written, if a [switch](crate::switch) has set it.
+    pub switched_from: Option<Mode>,
     /// What happens past the limit, or on a match.
     pub action: Action,
     /// What a refusal says.

@@ -9,7 +9,7 @@ use crate::descriptors::Tree;
 use crate::identity::Identity;
 use crate::matcher::Matcher;
 use crate::name::{AttributeId, MaybeAttribute, Names};
-use crate::rule::{Class, Rule};
+use crate::rule::{Class, Mode, Rule};
 
 /// All domains, immutable, under a version.
 #[derive(Debug, Default)]
@@ -45,6 +45,10 @@ pub struct Domain {
     pub tree: Tree,
     /// How many groups there are of which only one rule applies.
     pub groups: usize,
+    /// Whether all rules that can match one request must have one home.
+    pub atomic: bool,
+    /// The mode of limits that come with descriptors.
+    pub brought: Mode,
     /// The strictest class of its rules, for a check of which nothing else is known.
     pub class: Class,
 }
@@ -75,6 +79,11 @@ impl Snapshot {
     /// All domains, by name.
     pub fn domains(&self) -> impl Iterator<Item = &Arc<Domain>> {
         self.domains.values()
+    }
+
+    /// All domains, to be changed.
+    pub(crate) fn domains_mut(&mut self) -> impl Iterator<Item = &mut Arc<Domain>> {
+        self.domains.values_mut()
     }
 
     /// How many rules there are.

@@ -1,6 +1,8 @@
-//! The effective limits of all rules in one table, and which of them are atomic together.
+//! The effective limits of all rules in one table.
 
-use crate::rule::{Action, Mode, Rule, Scope};
+use crate::home::Owner;
+use crate::homes;
+use crate::rule::Rule;
 use crate::snapshot::{Domain, Snapshot};
 use crate::words::describe;
 
@@ -72,47 +74,11 @@ fn of_rule(domain: &Domain, rule: &Rule) -> Vec<Row> {
 }
 
 fn home(domain: &Domain, rule: &Rule) -> String {
-    match (rule.scope, domain.tenant) {
+    match rule.home.owner {
         _ if rule.limits.own.is_empty() && rule.limits.tiers.is_empty() => "-".to_owned(),
-        (Scope::Tenant, Some(tenant)) => format!("tenant ({})", domain.names.name(tenant)),
-        _ if rule.by.is_empty() && rule.tree.is_none() => "the rule".to_owned(),
-        _ => "its values".to_owned(),
-    }
-}
-
-/// Sentences on which rules of each domain are charged in one step on a Cluster. On one machine all are.
-pub fn atomic(snapshot: &Snapshot) -> Vec<String> {
-    let mut said = Vec::new();
-    for domain in snapshot.domains() {
-        let counting = |scope| {
-            let rules = domain.rules.iter().filter(move |rule| {
-                rule.scope == scope
-                    && rule.mode != Mode::Off
-                    && !rule.limits.own.is_empty()
-                    && rule.action != Action::Unlimited
-            });
-            rules.map(|rule| format!("`{}`", rule.name)).collect::<Vec<_>>()
-        };
-        let (together, apart) = (counting(Scope::Tenant), counting(Scope::Global));
-        if together.len() > 1 {
-            said.push(format!(
-                "{}: {} live with the tenant and are charged in one step",
-                domain.name,
-                listed(&together)
-            ));
-        }
-        if apart.len() + usize::from(!together.is_empty()) > 1 && !apart.is_empty() {
-            said.push(format!("{}: {} each live at their own values: with others in one check they are reserved first and given back if one refuses", domain.name, listed(&apart)));
-        }
-    }
-    said
-}
-
-fn listed(names: &[String]) -> String {
-    if names.len() > 8 {
-        format!("{} and {} more", names[..8].join(", "), names.len() - 8)
-    } else {
-        names.join(", ")
+        Owner::Tenant(_) | Owner::Entry(_) => homes::word(domain, rule),
+        Owner::Themselves if rule.by.is_empty() && rule.tree.is_none() => "the rule".to_owned(),
+        Owner::Themselves => "its values".to_owned(),
     }
 }
 

@@ -1,6 +1,7 @@
-//! The admin door: metrics, the rules in force, and reading them again. It answers this machine only.
+//! The admin door: metrics, the rules in force, reading them again and switching them. It answers this machine only.
 
 mod rules;
+mod switches;
 mod explain;
 mod guard;
 mod nodes;
@@ -11,7 +12,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{Html, IntoResponse as _, Response};
-use axum::routing::{get, post};
+use axum::routing::{get, post, put};
 use axum::{Router, middleware};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
@@ -19,13 +20,13 @@ use tokio::sync::{mpsc, oneshot};
 use crate::health::Health;
 use crate::http::{json_body, problem, readiness};
 use crate::metrics::{self, Metrics};
-use crate::rules::Trigger;
+use crate::rules::{Order, Trigger};
 
 /// What the door needs to answer.
 pub(crate) struct Admin {
     pub(crate) metrics: Metrics,
     pub(crate) health: Arc<Health>,
-    pub(crate) reload: mpsc::Sender<Trigger>,
+    pub(crate) reload: mpsc::Sender<Order>,
 }
 
 /// Everything that the door answers.
@@ -39,6 +40,12 @@ pub(crate) fn app(admin: Arc<Admin>) -> Router {
         .route("/admin/v1/snapshot", get(rules::snapshot))
         .route("/admin/v1/nodes", get(nodes::nodes))
         .route("/admin/v1/reload", post(reload))
+        .route(
+            "/admin/v1/switches",
+            get(switches::list).put(switches::set_all).delete(switches::take_back_all),
+        )
+        .route("/admin/v1/switches/{domain}", put(switches::set_domain).delete(switches::take_back_domain))
+        .route("/admin/v1/switches/{domain}/{rule}", put(switches::set_rule).delete(switches::take_back_rule))
         .route("/admin/v1/explain", post(explain::explain_check))
         .fallback(|| async { problem(StatusCode::NOT_FOUND, "there is nothing at this path; see /") })
         .with_state(admin)
@@ -56,7 +63,7 @@ async fn render(State(admin): State<Arc<Admin>>) -> Response {
 /// Reads the rules again and says what came of it: 200 if all of them are in force as written, 422 if not.
 async fn reload(State(admin): State<Arc<Admin>>) -> Response {
     let (answer, answered) = oneshot::channel();
-    let sent = admin.reload.try_send(Trigger { why: "admin", answer: Some(answer) });
+    let sent = admin.reload.try_send(Order::Reload(Trigger { why: "admin", answer: Some(answer) }));
     let Some(outcome) = (match sent {
         Ok(()) => answered.await.ok(),
         Err(_) => None,

@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tidegate_core::Limit;
 use tidegate_redis::client::Address;
 use tidegate_wire::door::Undecided;
 use tidegate_wire::headers;
@@ -27,6 +28,8 @@ pub struct Config {
     pub rules: Option<PathBuf>,
     /// Where counters live.
     pub store: StoreKind,
+    /// Tenants whose counters live elsewhere.
+    pub stores: Vec<TenantStore>,
     /// How Redis is asked.
     pub redis: Redis,
     /// What is logged, and how.
@@ -39,6 +42,8 @@ pub struct Config {
     pub undecided: Undecided,
     /// Bounds on everything that callers can make grow.
     pub limits: Limits,
+    /// What is let pass when nobody can count.
+    pub last_resort: LastResort,
     /// How counters survive a restart.
     pub checkpoint: Checkpoint,
     /// How it stops.
@@ -65,6 +70,17 @@ pub enum StoreKind {
     Memory,
     /// In Redis or Valkey, for all nodes together.
     Redis(Address),
+}
+
+/// A tenant with servers of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TenantStore {
+    /// The domain.
+    pub domain: String,
+    /// The tenant's value.
+    pub tenant: String,
+    /// Where its counters live.
+    pub address: Address,
 }
 
 /// How Redis is asked, where counters live there.
@@ -156,6 +172,15 @@ pub struct Limits {
     pub idle_timeout: Duration,
 }
 
+/// What is let pass when nobody can count and the class of the rules lets pass; without a limit, everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LastResort {
+    /// By this node in all.
+    pub node: Option<Limit>,
+    /// Of each tenant, or of each domain that has none.
+    pub tenant: Option<Limit>,
+}
+
 /// How counters of windows of an hour or more survive a restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
@@ -200,12 +225,14 @@ impl Default for Config {
             },
             rules: None,
             store: StoreKind::Memory,
+            stores: Vec::new(),
             redis: Redis::default(),
             log: Log { level: tracing::Level::INFO, format: LogFormat::Text },
             headers: headers::Settings::default(),
             partition_secret: None,
             undecided: Undecided::default(),
             limits: Limits::default(),
+            last_resort: LastResort::default(),
             checkpoint: Checkpoint::default(),
             shutdown: Shutdown { lame_duck: Duration::from_secs(2), drain: Duration::from_secs(10) },
         }

@@ -3,6 +3,7 @@
 
 mod answer;
 
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -30,13 +31,21 @@ const KEEP_ALIVE: (Duration, Duration) = (Duration::from_secs(30), Duration::fro
 /// told.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// From where a request came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) SocketAddr);
+
 /// Sees a connection to its end.
 pub(crate) async fn drive(stream: TcpStream, door: Arc<Door>, mut phase: watch::Receiver<Phase>) {
     let _open = Open::new(&door);
     let activity = Arc::new(Activity::new());
+    let peer = stream.peer_addr().ok().filter(|_| door.tells_peers).map(Peer);
     let service = {
         let (door, activity) = (Arc::clone(&door), Arc::clone(&activity));
-        hyper::service::service_fn(move |request: Request<Incoming>| {
+        hyper::service::service_fn(move |mut request: Request<Incoming>| {
+            if let Some(peer) = peer {
+                request.extensions_mut().insert(peer);
+            }
             answer::answer(Arc::clone(&door), Arc::clone(&activity), request)
         })
     };

@@ -57,6 +57,11 @@ pub enum Error {
     /// Nobody says where the servers are.
     #[error("no server of the store could be found; check the address, and that one of its servers runs")]
     NoServer,
+    /// Tenants have servers of their own, and nobody else has any.
+    #[error(
+        "`stores` gives tenants servers of their own, but the store of all others is memory; set store to an address such as redis://localhost:6379"
+    )]
+    StoresWithoutStore,
     /// A certificate without its key, or the other way round.
     #[error("redis.certificate and redis.private_key belong together; set both, or neither")]
     HalfCertificate,
@@ -83,6 +88,7 @@ impl Error {
                 | Self::Secret { .. }
                 | Self::Redis(_)
                 | Self::HalfCertificate
+                | Self::StoresWithoutStore
         )
     }
 }

@@ -17,7 +17,8 @@ pub fn to_json(explanation: &Explanation) -> Value {
 }
 
 fn rule(rule: &Explained) -> Value {
-    let mut said = json!({ "rule": rule.rule, "origin": rule.origin });
+    let switched_to = rule.switched_to.map(tidegate_rules::rule::Mode::word);
+    let mut said = json!({ "rule": rule.rule, "origin": rule.origin, "switched_to": switched_to });
     match &rule.part {
         Part::Applies { decides, charges } => {
             said["part"] = json!("applies");

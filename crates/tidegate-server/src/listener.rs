@@ -25,6 +25,8 @@ pub(crate) struct Door {
     pub(crate) name: &'static str,
     /// Whether it speaks HTTP/2 only.
     pub(crate) http2_only: bool,
+    /// Whether requests say from where they came.
+    pub(crate) tells_peers: bool,
     /// What answers.
     pub(crate) app: Router,
     /// The answer to a request that took too long.

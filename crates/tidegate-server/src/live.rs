@@ -14,9 +14,22 @@ use crate::stack;
 /// Looks at every server of the configured store; none if counters live in memory.
 pub async fn examine(config: &Config, patience: Duration) -> Result<Vec<Examined>, Error> {
     let StoreKind::Redis(address) = &config.store else { return Ok(Vec::new()) };
-    let client = Client::open(address.clone(), stack::asked(config)?, &Handle::current())?;
-    // Servers that are not connected by then are looked at all the same: that is a finding.
-    let found = timeout(patience, client.ready()).await.is_ok();
-    let examined = client.examine(patience).await;
-    if examined.is_empty() && !found { Err(Error::NoServer) } else { Ok(examined) }
+    let mut addresses = vec![address];
+    for store in config.stores.iter().filter(|store| store.address != *address) {
+        if !addresses.contains(&&store.address) {
+            addresses.push(&store.address);
+        }
+    }
+    let mut all = Vec::new();
+    for address in addresses {
+        let client = Client::open(address.clone(), stack::asked(config)?, &Handle::current())?;
+        // Servers that are not connected by then are looked at all the same: that is a finding.
+        let found = timeout(patience, client.ready()).await.is_ok();
+        let examined = client.examine(patience).await;
+        if examined.is_empty() && !found {
+            return Err(Error::NoServer);
+        }
+        all.extend(examined);
+    }
+    Ok(all)
 }

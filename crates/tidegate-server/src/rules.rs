@@ -1,8 +1,9 @@
 //! Where rules come from while the server runs: files ([`files`]), which of their texts are in force ([`reload`]), what is
-//! told about it ([`status`]), and the task that keeps up with changes ([`watch`]).
+//! set over them ([`switches`]), what is told about it ([`status`]), and the task that keeps up with changes ([`watch`]).
 
 pub(crate) mod files;
 pub(crate) mod reload;
+pub(crate) mod switches;
 pub(crate) mod status;
 mod unread;
 mod loader;
@@ -10,4 +11,4 @@ mod watch;
 
 pub use files::{Reading, read as read_files};
 pub(crate) use loader::{Loader, Loading};
-pub(crate) use watch::{Trigger, Watch};
+pub(crate) use watch::{Order, SwitchOrder, Trigger, Watch};

@@ -5,7 +5,7 @@ mod doors;
 
 use std::sync::Arc;
 
-use tidegate_engine::Engine;
+use tidegate_engine::{Engine, LastResort};
 use tidegate_wire::door::Clock;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -70,7 +70,8 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
 
     let (clock, status) = (clock::system(), Arc::new(Status::default()));
     let (stack, opened) = stack::build(config, clock())?;
-    let engine = Arc::new(Engine::new(stack));
+    let resort = LastResort::new(config.last_resort.node, config.last_resort.tenant);
+    let engine = Arc::new(Engine::new(stack).with_last_resort(resort));
     let loading = Loading { engine: Arc::clone(&engine), status: Arc::clone(&status), clock: clock.clone() };
     let loader = Loader::start(config.rules.clone(), loading)?;
     let health = Arc::new(Health::new().await);

@@ -4,7 +4,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::error::Error;
-use crate::rules::Trigger;
+use crate::rules::{Order, Trigger};
 
 /// Signals that stop a server. Listen before it starts, so that none is missed.
 #[derive(Debug)]
@@ -30,11 +30,12 @@ impl Stops {
 }
 
 /// A task that has the rules read again on every SIGHUP. It listens from now on.
-pub(crate) fn reload_on_hangup(reload: mpsc::Sender<Trigger>) -> Result<impl Future<Output = ()>, Error> {
+pub(crate) fn reload_on_hangup(reload: mpsc::Sender<Order>) -> Result<impl Future<Output = ()>, Error> {
     let mut hangups = signal(SignalKind::hangup()).map_err(Error::Signals)?;
     Ok(async move {
         while hangups.recv().await.is_some() {
-            if reload.send(Trigger { why: "signal", answer: None }).await.is_err() {
+            let order = Order::Reload(Trigger { why: "signal", answer: None });
+            if reload.send(order).await.is_err() {
                 return;
             }
         }

@@ -2,13 +2,13 @@
 
 use tidegate_core::{Plan, Ticket, Timestamp};
 use tidegate_redis::client::{self, Address, Certificates, Login};
-use tidegate_redis::{Client, Redis};
+use tidegate_redis::{Client, Redis, Routed};
 use tidegate_store::layer::{Fallback, Members};
 use tidegate_store::{Answer, Hold, Memory, Settlement, Store, StoreError};
 use tokio::runtime::Handle;
 
 use crate::checkpoint::{self, Opened};
-use crate::config::{Config, StoreKind};
+use crate::config::{Config, StoreKind, TenantStore};
 use crate::error::Error;
 use crate::secret;
 
@@ -25,12 +25,16 @@ pub(crate) enum Stack {
 /// Counters of all nodes:
 /// - what could not be decided together is decided by this node alone, by its part of each limit: above all else, because
 ///   it must hear of every failure;
-/// - what is decided together is one script in Redis; its deadlines, and circuits by shard, are in the client.
-pub(crate) type Shared = Fallback<Redis<Client>>;
+/// - what is decided together is one script in Redis;
+/// - tenants may have servers of their own: below the script, so that a plan that meets several of them is decided like one
+///   that meets several shards;
+/// - deadlines, and circuits by shard, are in the client of each.
+pub(crate) type Shared = Fallback<Redis<Routed<Client>>>;
 
 /// Builds it, with what was kept of an earlier one.
 pub(crate) fn build(config: &Config, now: Timestamp) -> Result<(Stack, Option<Opened>), Error> {
     match &config.store {
+        StoreKind::Memory if !config.stores.is_empty() => Err(Error::StoresWithoutStore),
         StoreKind::Memory => {
             let (memory, opened) = checkpoint::open(config, now);
             Ok((Stack::Memory(memory), opened))
@@ -40,7 +44,6 @@ pub(crate) fn build(config: &Config, now: Timestamp) -> Result<(Stack, Option<Op
 }
 
 fn shared(config: &Config, address: &Address) -> Result<Shared, Error> {
-    let client = Client::open(address.clone(), asked(config)?, &Handle::current())?;
     let secret = config.redis.secret.as_deref().map(secret::bytes).transpose()?;
     let defaults = tidegate_redis::Settings::default();
     let settings = tidegate_redis::Settings {
@@ -48,8 +51,22 @@ fn shared(config: &Config, address: &Address) -> Result<Shared, Error> {
         secret: secret.unwrap_or(defaults.secret),
         ..defaults
     };
+    let mut routed = Routed::new(client(config, address)?);
+    let mut stores: Vec<&TenantStore> = config.stores.iter().collect();
+    while let Some(address) = stores.first().map(|store| store.address.clone()) {
+        let (there, elsewhere): (Vec<_>, Vec<_>) =
+            stores.into_iter().partition(|store| store.address == address);
+        let homes: Vec<[&[u8]; 2]> =
+            there.iter().map(|store| [store.domain.as_bytes(), store.tenant.as_bytes()]).collect();
+        routed.route(&settings, homes.iter().map(<[&[u8]; 2]>::as_slice), client(config, &address)?);
+        stores = elsewhere;
+    }
     let local = Memory::with_cap(config.limits.memory_bytes);
-    Ok(Fallback::new(Redis::new(client, &settings), local, Members::default()))
+    Ok(Fallback::new(Redis::new(routed, &settings), local, Members::default()))
+}
+
+fn client(config: &Config, address: &Address) -> Result<Client, Error> {
+    Ok(Client::open(address.clone(), asked(config)?, &Handle::current())?)
 }
 
 /// How servers are asked.

@@ -8,6 +8,8 @@ mod world;
 mod doors;
 #[path = "server/rules.rs"]
 mod rules;
+#[path = "server/switches.rs"]
+mod switches;
 #[path = "server/bounds.rs"]
 mod bounds;
 #[path = "server/stop.rs"]

@@ -5,6 +5,8 @@
 
 mod settings;
 mod flight;
+#[cfg(any(feature = "http", feature = "rls"))]
+mod patience;
 #[cfg(feature = "http")]
 mod budget;
 mod partition;
@@ -16,6 +18,8 @@ use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+#[cfg(any(feature = "http", feature = "rls"))]
+use std::time::Duration;
 
 use tidegate_core::{Ticket, Timestamp};
 use tidegate_engine::{Check, Decision, Engine, Malformed, Settled};
@@ -27,6 +31,9 @@ pub use told::{Told, decision_id};
 
 #[cfg(feature = "http")]
 pub(crate) use budget::{Budget, Share};
+
+#[cfg(any(feature = "http", feature = "rls"))]
+pub(crate) use patience::Patience;
 
 use flight::Flight;
 
@@ -182,6 +189,18 @@ impl<S: Store + 'static> Door<S> {
     #[cfg(any(feature = "http", feature = "rls"))]
     pub(crate) fn note_malformed(&self) {
         self.inner.malformed.fetch_add(1, Relaxed);
+    }
+
+    /// The patience of a caller who waits so long from now on.
+    #[cfg(any(feature = "http", feature = "rls"))]
+    pub(crate) fn patience(&self, lasts: Option<Duration>) -> Patience {
+        Patience::new(lasts, || self.now())
+    }
+
+    /// What is left of a caller's patience, if it has an end.
+    #[cfg(any(feature = "http", feature = "rls"))]
+    pub(crate) fn left(&self, patience: Patience) -> Option<Duration> {
+        patience.left(|| self.now())
     }
 
     fn now(&self) -> Timestamp {

@@ -15,6 +15,7 @@
 mod fields;
 mod bytes;
 mod body;
+mod patience;
 mod question;
 mod answer;
 mod decide;

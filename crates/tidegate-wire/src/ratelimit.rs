@@ -107,7 +107,8 @@ async fn refund<S: Store + 'static>(
         Turn::Peek | Turn::Charge => 0,
     });
     let descriptors = request.descriptors(&entries, cost);
-    door.refund(&request.check(&descriptors), None).await.map(Some)
+    let check = request.check_within(&descriptors, door.left(request.patience));
+    door.refund(&check, None).await.map(Some)
 }
 
 /// First whether there is room where nothing is charged, then the charges.
@@ -116,7 +117,8 @@ async fn decide<S: Store + 'static>(door: &Door<S>, request: &Request) -> Result
     if request.any(Turn::Peek) {
         let one = |asked: &Asked| u64::from(asked.turn() == Turn::Peek);
         let descriptors = request.descriptors(&entries, one);
-        let peeked = door.peek(&request.check(&descriptors)).await?;
+        let check = request.check_within(&descriptors, door.left(request.patience));
+        let peeked = door.peek(&check).await?;
         if !peeked.allowed() || !request.any(Turn::Charge) {
             return Ok(peeked);
         }
@@ -125,12 +127,12 @@ async fn decide<S: Store + 'static>(door: &Door<S>, request: &Request) -> Result
         Turn::Charge => request.hits_of(asked),
         Turn::Peek | Turn::Refund => 0,
     });
-    door.check(&request.check(&descriptors)).await
+    door.check(&request.check_within(&descriptors, door.left(request.patience))).await
 }
 
-/// Whether it was refused by no rule at all.
+/// Whether it was refused by no rule and no count at all.
 fn nobody_decided(decision: &Decision) -> bool {
-    !decision.allowed() && decision.deciding_limit().is_none() && decision.deciding_rule().is_none()
+    !decision.allowed() && decision.is_undecided()
 }
 
 fn response<S: Store + 'static>(

@@ -2,7 +2,8 @@
 //!
 //! A question that is none is INVALID_ARGUMENT, with words that repeat no value. If nobody could decide and the class of
 //! the rules refuses, [`Undecided`](crate::door::Undecided) says what Envoy is told. An answer that would come after the
-//! caller's deadline (`grpc-timeout`) is DEADLINE_EXCEEDED; what was asked of a store by then may still be charged.
+//! caller's deadline (`grpc-timeout`) is DEADLINE_EXCEEDED; what was asked of a store by then may still be charged. The store
+//! is told of the deadline too, and of an earlier one, so that what is decided without it comes in time.
 
 mod decode;
 mod encode;
@@ -47,7 +48,7 @@ impl<S: Store + 'static> RateLimitService for RateLimits<S> {
         request: Request<RateLimitRequest>,
     ) -> Result<Response<RateLimitResponse>, Status> {
         let deadline = deadline::of(request.metadata());
-        let request = decode::request(request.into_inner());
+        let request = decode::request(request.into_inner(), self.door.patience(deadline));
         let answer = deadline::within(deadline, ratelimit::answer(&self.door, &request)).await?;
         match answer {
             Ok(response) => Ok(Response::new(encode::response(response))),

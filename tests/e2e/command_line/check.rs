@@ -45,8 +45,8 @@ async fn a_server_that_is_not_there_ends_with_4() {
     let bound = TcpSocket::new_v4().unwrap();
     bound.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let nobody = bound.local_addr().unwrap();
-    for command in ["check", "explain"] {
-        let ended = run(&Folder::new(), &format!("{command} --server {nobody} api_key=k1")).await;
+    for command in ["check api_key=k1", "explain api_key=k1", "rules off per-key", "rules list"] {
+        let ended = run(&Folder::new(), &format!("{command} --server {nobody}")).await;
         assert_eq!(ended.code, Some(4), "{ended:?}");
         assert!(ended.said.contains(&nobody.to_string()) && ended.said.contains("hint:"), "{ended:?}");
         assert_eq!(ended.printed, "");

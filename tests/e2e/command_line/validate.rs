@@ -64,6 +64,21 @@ async fn wrong_rules_are_shown_all_at_once_with_their_places() {
 }
 
 #[tokio::test]
+async fn rules_that_must_be_atomic_and_are_not_are_told_what_to_write() {
+    let folder = Folder::of(&RULES.replace("tenant: org", "tenant: org\natomic: required"));
+    let commands = ["validate", "validate --format json"];
+    golden::check("validate-atomic.txt", &transcript(&folder, &commands).await);
+    folder.write("api.yaml", &folder_text(&folder).replace("scope: global", "scope: tenant"));
+    let ended = run(&folder, "validate").await;
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.printed.contains("tenant (org)  per-key, orders, per-ip"), "{ended:?}");
+}
+
+fn folder_text(folder: &Folder) -> String {
+    std::fs::read_to_string(folder.file("api.yaml")).unwrap()
+}
+
+#[tokio::test]
 async fn the_schema_is_json() {
     let ended = run(&Folder::new(), "validate --schema").await;
     assert_eq!(ended.code, Some(0), "{ended:?}");

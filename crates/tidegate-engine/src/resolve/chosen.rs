@@ -66,7 +66,11 @@ pub(super) fn choose(
     }
     for one in &matches.tree {
         let rule = one.rule.map(|rule| &domain.rules[rule as usize]);
-        let decides = rule.is_none_or(super::decides);
+        let mode = rule.map_or(domain.brought, |rule| rule.mode);
+        if mode == Mode::Off {
+            continue;
+        }
+        let decides = mode == Mode::Enforce && rule.is_none_or(super::decides);
         let source = Source::Tree { descriptor: one.descriptor };
         let (rule, descriptor) = (one.rule, Some(one.descriptor));
         let (enforced, counted, takes) = (true, true, false);

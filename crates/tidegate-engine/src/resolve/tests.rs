@@ -42,6 +42,30 @@ fn charged(check: &Check<'_>, domain: &Domain, plainly: bool) -> Vec<String> {
     parts.chain(charges).collect()
 }
 
+#[test]
+fn of_the_caller_s_time_enough_is_kept_for_the_way_back() {
+    let given = |us| u64::try_from(patience(Duration::from_micros(us)).as_micros()).unwrap();
+    assert_eq!([20_000, 10_000, 50_000, 1_000_000].map(given), [16_000, 8_000, 40_000, 800_000]);
+    assert_eq!([5_000, 3_500, 3_000].map(given), [3_000, 1_500, 1_000], "2 ms at least");
+    assert_eq!([2_500, 1, 0].map(given), [1_000; 3], "never nothing");
+    assert!(patience(Duration::MAX) > Duration::from_secs(1 << 60));
+}
+
+#[test]
+fn a_plan_has_its_caller_s_patience_and_none_if_there_is_none() {
+    let snapshot = snapshot(true);
+    let domain = snapshot.domain("api").unwrap();
+    for (said, meant) in [(None, None), (Some(50), Some(40))] {
+        for attributes in [&[][..], &[("user", "a")]] {
+            let patience = said.map(Duration::from_millis);
+            let check = Check { attributes, patience, ..Check::new("api") };
+            let matches = matching::find(&check, domain).unwrap();
+            let resolved = super::plan(&check, domain, &matches, (Timestamp::ZERO, Ticket::default()));
+            assert_eq!(resolved.unwrap().plan.patience(), meant.map(Duration::from_millis));
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn plain_rules_are_charged_as_others_are(

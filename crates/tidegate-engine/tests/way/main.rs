@@ -5,6 +5,8 @@ mod tenants;
 mod trees;
 mod short_ways;
 mod trouble;
+mod last_resort;
+mod switches;
 mod explanations;
 mod soak;
 

@@ -4,8 +4,8 @@ use tidegate_engine::Consistency;
 use tidegate_store::{Answer, Hold, Settlement, StoreError};
 
 /// A store that never answers, in one of two ways.
-struct Broken {
-    panics: bool,
+pub(super) struct Broken {
+    pub(super) panics: bool,
 }
 
 impl Broken {

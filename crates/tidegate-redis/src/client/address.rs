@@ -64,6 +64,13 @@ pub struct AddressError {
     to: usize,
 }
 
+impl AddressError {
+    /// What is wrong and what to write, in one line, for where the place is shown otherwise.
+    pub fn in_short(&self) -> String {
+        format!("{}; {}", self.problem, self.help)
+    }
+}
+
 impl fmt::Display for AddressError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(formatter, "{}", self.problem)?;

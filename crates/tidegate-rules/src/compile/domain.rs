@@ -8,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::identity::Identity;
 use crate::matcher::Matcher;
 use crate::name::{AttributeId, Names};
-use crate::rule::{Action, Mode, Rank, Rule};
+use crate::rule::{Class, Mode, Rank, Rule};
 use crate::snapshot::Domain;
 use crate::source::Span;
 
@@ -21,6 +21,7 @@ pub(super) struct Builder<'f> {
     pub(super) files: &'f mut [File],
     pub(super) names: Names,
     pub(super) tenant: Option<AttributeId>,
+    pub(super) atomic: bool,
     pub(super) prefixes: Prefixes,
     pub(super) identities: Vec<Identity>,
     pub(super) drafts: Vec<Draft>,
@@ -46,6 +47,7 @@ pub(super) fn build(name: &str, parts: &[Part<'_>], files: &mut [File]) -> Domai
         files,
         names: Names::default(),
         tenant: None,
+        atomic: parts.iter().any(|(_, node)| node.text_at("atomic").is_some()),
         prefixes: Prefixes::default(),
         identities: Vec::new(),
         drafts: Vec::new(),
@@ -105,22 +107,16 @@ fn prefix(builder: &mut Builder<'_>, parts: &[Part<'_>], name: &str) -> Option<u
 }
 
 fn finish(name: &str, builder: Builder<'_>, own: usize) -> Domain {
-    let Builder { mut names, tenant, prefixes, identities, drafts, tree, .. } = builder;
+    let Builder { mut names, tenant, atomic, prefixes, identities, drafts, tree, .. } = builder;
     let (mut rules, groups) = ranked(drafts);
     for rule in &mut rules {
         rule.settle_in(name, &names, tenant);
-        rule.plain = rule.plain();
     }
-    let is_plain = rules[..own].iter().all(|rule| rule.plain.is_some());
     let matcher = Matcher::new(rules[..own].iter().map(rules::found_by).collect());
-    let counts = |rule: &&Rule| {
-        rule.mode == Mode::Enforce && !matches!(rule.action, Action::Bypass | Action::Unlimited)
-    };
-    let class = rules.iter().filter(counts).map(|rule| rule.class).max().unwrap_or_default();
     let query = query(&names);
     // Queries are read from paths, whether or not a rule asks about these themselves.
     let path = if query.is_empty() { names.get("path") } else { names.intern("path") };
-    Domain {
+    let mut domain = Domain {
         name: name.into(),
         tenant,
         names,
@@ -129,12 +125,16 @@ fn finish(name: &str, builder: Builder<'_>, own: usize) -> Domain {
         identities,
         prefixes,
         rules,
-        is_plain,
+        is_plain: false,
         matcher,
         tree,
         groups,
-        class,
-    }
+        atomic,
+        brought: Mode::default(),
+        class: Class::default(),
+    };
+    domain.settle_modes();
+    domain
 }
 
 /// Gives each rule of a group its rank: by priority, then by how specific it is, then in order.

@@ -87,6 +87,7 @@ impl<'n> Written<'n> {
             cost: self.cost(builder),
             class: self.text("class").and_then(|word| Class::from_word(&word)).unwrap_or_default(),
             mode: self.text("mode").and_then(|word| Mode::from_word(&word)).unwrap_or_default(),
+            switched_from: None,
             action,
             refusal: self.refusal(),
             group: None,

@@ -138,6 +138,7 @@ fn rule(builder: &mut Builder<'_>, file: usize, (node, limit): (&Node, &Node), p
         cost: Cost::Fixed(1),
         class: Class::default(),
         mode: if truth(node, "shadow_mode") { Mode::Shadow } else { Mode::Enforce },
+        switched_from: None,
         action: if unlimited {
             Action::Unlimited
         } else if amount == 0 {

@@ -94,6 +94,8 @@ fn of_rule(domain: &Domain, rule: &Rule) -> Value {
         "by": domain.by(rule),
         "scope": rule.scope.word(),
         "mode": rule.mode.word(),
+        "written_mode": rule.switched_from.unwrap_or(rule.mode).word(),
+        "switched": rule.switched_from.is_some(),
         "action": rule.action.word(),
         "class": rule.class.word(),
         "priority": rule.priority,

@@ -5,7 +5,7 @@ use tidegate_rules::shape::{self, Field, Object, Shape};
 use tidegate_rules::yaml::{self, Node, Value};
 use tidegate_rules::{Diagnostic, Diagnostics, Source};
 
-use super::{Config, SETTINGS, Setting};
+use super::{Config, SETTINGS, Setting, value};
 
 /// A value has the form of a text here; what it means is for its setting to say.
 const fn key(name: &'static str) -> Field {
@@ -24,10 +24,17 @@ pub(super) static FILE: Object = Object {
         part("listen", &LISTEN),
         key("rules"),
         key("store"),
+        Field {
+            name: "stores",
+            shape: Shape::Map(&Shape::Text),
+            doc: "Tenants with servers of their own: domain/tenant and an address.",
+        },
+        part("redis", &REDIS),
         part("log", &LOG),
         part("headers", &HEADERS),
         part("envoy", &ENVOY),
         part("limits", &LIMITS),
+        part("last_resort", &LAST_RESORT),
         part("checkpoint", &CHECKPOINT),
         part("shutdown", &SHUTDOWN),
     ],
@@ -37,6 +44,24 @@ static LISTEN: Object = Object {
     name: "listen",
     doc: "Where each door listens.",
     keys: &[key("grpc"), key("http"), key("admin")],
+};
+
+static REDIS: Object = Object {
+    name: "redis",
+    doc: "How Redis is asked, where counters live there.",
+    keys: &[
+        key("prefix"),
+        key("secret"),
+        key("deadline"),
+        key("connections"),
+        key("in_flight"),
+        key("password_file"),
+        key("sentinel_user"),
+        key("sentinel_password_file"),
+        key("authorities"),
+        key("certificate"),
+        key("private_key"),
+    ],
 };
 
 static LOG: Object =
@@ -75,6 +100,12 @@ static LIMITS: Object = Object {
     ],
 };
 
+static LAST_RESORT: Object = Object {
+    name: "last_resort",
+    doc: "What is let pass when nobody can count.",
+    keys: &[key("node"), key("tenant")],
+};
+
 static CHECKPOINT: Object = Object {
     name: "checkpoint",
     doc: "How counters survive a restart.",
@@ -98,6 +129,19 @@ pub(super) fn read(source: &Source, config: &mut Config) -> Diagnostics {
             && let Err(message) = (setting.set)(config, &text)
         {
             diagnostics.push(Diagnostic::error("setting", value.span, format!("{}: {message}", setting.key)));
+        }
+    }
+    if let Some(Value::Map(stores)) = node.get("stores").map(|stores| &stores.value) {
+        for (tenant, address) in stores {
+            let text = address.text().unwrap_or_default();
+            match value::tenant_store(&tenant.name, &text) {
+                Ok(store) => config.stores.push(store),
+                Err(message) => diagnostics.push(Diagnostic::error(
+                    "setting",
+                    address.span,
+                    format!("stores.{}: {message}", tenant.name),
+                )),
+            }
         }
     }
     diagnostics

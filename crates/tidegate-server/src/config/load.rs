@@ -89,7 +89,19 @@ fn from_file(path: &Path, config: &mut Config) -> Result<(), ConfigError> {
     // A path in the file is meant from where the file is.
     let folder = path.parent().unwrap_or(Path::new(""));
     let checkpoint = if let Place::At(path) = &mut config.checkpoint.place { Some(path) } else { None };
-    for path in [config.rules.as_mut(), config.partition_secret.as_mut(), checkpoint].into_iter().flatten() {
+    let redis = &mut config.redis;
+    let files = [
+        config.rules.as_mut(),
+        config.partition_secret.as_mut(),
+        checkpoint,
+        redis.secret.as_mut(),
+        redis.password_file.as_mut(),
+        redis.sentinel_password_file.as_mut(),
+        redis.authorities.as_mut(),
+        redis.certificate.as_mut(),
+        redis.private_key.as_mut(),
+    ];
+    for path in files.into_iter().flatten() {
         *path = folder.join(&path);
     }
     Ok(())

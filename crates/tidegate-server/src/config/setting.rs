@@ -151,6 +151,12 @@ settings! {
     "limits.idle_timeout" "TIDEGATE_LIMITS_IDLE_TIMEOUT" None, "5m",
         "How long a connection may be open without a request",
         |config, text| config.limits.idle_timeout = value::duration(text, SECOND, 24 * HOUR)?;
+    "last_resort.node" "TIDEGATE_LAST_RESORT_NODE" None, "off",
+        "How much this node lets pass when nobody can count and the class lets pass, such as 50000/s; the rest is shed with 503",
+        |config, text| config.last_resort.node = value::rate(text)?;
+    "last_resort.tenant" "TIDEGATE_LAST_RESORT_TENANT" None, "off",
+        "The same for each tenant, or for each domain that has none, such as 500/s burst 2000",
+        |config, text| config.last_resort.tenant = value::rate(text)?;
     "checkpoint.path" "TIDEGATE_CHECKPOINT_PATH" Some("checkpoint"), "auto",
         "The file, or the folder of it, in which counters of windows of an hour or more survive a restart; auto: a folder of the service or the user; off: nowhere",
         |config, text| config.checkpoint.place = value::place(text)?;

@@ -63,6 +63,8 @@ fn the_file_has_a_key_for_every_setting_and_no_other() {
     }
     let mut keys = BTreeSet::new();
     leaves(&file::FILE, "", &mut keys);
+    // Tenants' own servers have names of the operator's choice, and stand in the file alone.
+    assert!(keys.remove("stores"));
     assert_eq!(keys, SETTINGS.iter().map(|setting| setting.key.to_owned()).collect());
 }
 
@@ -77,7 +79,7 @@ fn variables_are_named_after_their_keys() {
 #[test]
 fn a_wrong_file_is_told_everything_with_its_places() {
     let (_folder, path) = file(
-        "listen:\n  htpp: 127.0.0.1:80\n  admin: 0.0.0.0:6070\nlimits: { memory: 1 GB }\nstore: redis://:secret@x\n",
+        "listen:\n  htpp: 127.0.0.1:80\n  admin: 0.0.0.0:6070\nlimits: { memory: 1 GB }\nstore: redis://:secret@x:no\n",
     );
     let rendered = load(&given(&[], &[], Some(path))).unwrap_err().to_string();
     for expected in [
@@ -86,8 +88,8 @@ fn a_wrong_file_is_told_everything_with_its_places() {
         "did you mean `http`?",
         "listen.admin: the admin door has no authentication yet and listens on this machine only; write 127.0.0.1:6070",
         "limits.memory: `1 GB` is no size",
-        "store: a store of kind `redis` is not built in yet; write memory",
-        "5 | store: redis://*******@x",
+        "; write a number from 1 to 65535",
+        "5 | store: redis://*******@x:no",
     ] {
         assert!(rendered.contains(expected), "{expected} is not in:\n{rendered}");
     }
@@ -111,6 +113,25 @@ fn a_path_in_the_file_is_meant_from_where_the_file_is() {
     let rules = |given| load(&given).unwrap().rules;
     assert_eq!(rules(given(&[], &[], Some(path.clone()))), Some(folder.path().join("limits.d")));
     assert_eq!(rules(given(&[("rules", "here")], &[], Some(path))), Some(PathBuf::from("here")));
+}
+
+#[test]
+fn tenants_can_have_servers_of_their_own() {
+    let (_folder, path) = file("store: redis://a\nstores:\n  api/acme: redis-cluster://b:7000,c\n");
+    let config = load(&given(&[], &[], Some(path))).unwrap();
+    let [TenantStore { domain, tenant, address }] = config.stores.as_slice() else { panic!() };
+    assert_eq!((domain.as_str(), tenant.as_str()), ("api", "acme"));
+    assert_eq!(*address, "redis-cluster://b:7000,c".parse().unwrap());
+    let (_folder, path) = file("stores: { acme: redis://b, api/x: memory, api/y: redis://:hush@ }\n");
+    let rendered = load(&given(&[], &[], Some(path))).unwrap_err().to_string();
+    for expected in [
+        "stores.acme: write the domain and the tenant, such as api/acme",
+        "stores.api/x: a tenant's own store is in Redis",
+        "stores.api/y: ",
+    ] {
+        assert!(rendered.contains(expected), "{expected} is not in:\n{rendered}");
+    }
+    assert!(!rendered.contains("hush"), "{rendered}");
 }
 
 #[test]
@@ -138,4 +159,21 @@ fn the_guide_lists_every_setting() {
         let line = format!("| `{key}` | `{variable}` |{flag} | {default} | {doc} |");
         assert!(guide.lines().any(|one| one == line), "docs/guides/server.md should have the line\n{line}");
     }
+}
+
+#[test]
+fn the_last_resort_is_a_rate_with_or_without_a_burst_or_off() {
+    let (_folder, path) = file("last_resort: { node: 50000/s, tenant: 600/min burst 20 }");
+    let LastResort { node, tenant } = load(&given(&[], &[], Some(path))).unwrap().last_resort;
+    assert_eq!(node.map(|limit| limit.capacity()), Some(50_000));
+    assert_eq!(tenant.map(|limit| limit.capacity()), Some(20));
+    let wrong = |text: &str| {
+        let error = load(&given(&[], &[("TIDEGATE_LAST_RESORT_NODE", text)], None)).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("TIDEGATE_LAST_RESORT_NODE: `{text}`")), "{error}");
+    };
+    for text in ["5", "5 concurrent", "5/fortnight", "0/s", "5/month", "-5/s", "5/s burst 0"] {
+        wrong(text);
+    }
+    let off = load(&given(&[], &[("TIDEGATE_LAST_RESORT_NODE", "off")], None)).unwrap();
+    assert_eq!(off.last_resort, LastResort::default());
 }

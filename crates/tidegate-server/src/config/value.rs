@@ -5,13 +5,15 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use tidegate_core::{Limit, Rate};
 use tidegate_redis::client::AddressError;
 use tidegate_rules::diagnostic::nearest;
+use tidegate_rules::notation::{Per, Short};
 use tidegate_rules::{Span, notation};
 
 use tidegate_wire::door::Undecided;
 
-use super::{LogFormat, Place, StoreKind};
+use super::{LogFormat, Place, StoreKind, TenantStore};
 
 /// What is wrong with a value, and what to write.
 pub(super) type Wrong = String;
@@ -60,9 +62,27 @@ pub(super) fn store(text: &str) -> Result<StoreKind, Wrong> {
     }
     // What follows the scheme may hold a password: the message shows none.
     match text.split_once("://") {
-        Some(_) => text.parse().map(StoreKind::Redis).map_err(|error: AddressError| error.to_string()),
+        Some(_) => text.parse().map(StoreKind::Redis).map_err(|error: AddressError| error.in_short()),
         None => {
             Err("there is no such store; write memory, or an address such as redis://localhost:6379"
+                .to_owned())
+        }
+    }
+}
+
+/// A tenant with servers of its own.
+pub(super) fn tenant_store(tenant: &str, address: &str) -> Result<TenantStore, Wrong> {
+    let Some((domain, tenant)) =
+        tenant.split_once('/').filter(|(domain, tenant)| !domain.is_empty() && !tenant.is_empty())
+    else {
+        return Err("write the domain and the tenant, such as api/acme: redis://localhost:6379".to_owned());
+    };
+    match store(address)? {
+        StoreKind::Redis(address) => {
+            Ok(TenantStore { domain: domain.to_owned(), tenant: tenant.to_owned(), address })
+        }
+        StoreKind::Memory => {
+            Err("a tenant's own store is in Redis; write an address such as redis://localhost:6379"
                 .to_owned())
         }
     }
@@ -135,6 +155,20 @@ pub(super) fn bytes(text: &str, least: usize, most: usize) -> Result<usize, Wron
         return Err(format!("`{text}` should be from {least} to {most} bytes"));
     }
     Ok(bytes)
+}
+
+/// A rate, such as `50000/s` or `500/s burst 2000`, as a bucket that holds a burst, or what comes in the time that it names;
+/// or `off`.
+pub(super) fn rate(text: &str) -> Result<Option<Limit>, Wrong> {
+    if text == "off" {
+        return Ok(None);
+    }
+    let wrong = || format!("`{text}` is no rate; write one such as 50000/s or 500/s burst 2000, or off");
+    let short = notation::parse(text, Span::new(0, text.len())).map_err(|_| wrong())?;
+    let Short::Rate { amount, per: Per::Span(per), burst } = short else { return Err(wrong()) };
+    let rate = Rate::new(amount, per).map_err(|error| format!("`{text}`: {error}"))?;
+    let limit = Limit::gcra(rate, burst.unwrap_or(amount));
+    limit.map(Some).map_err(|error| format!("`{text}`: {error}"))
 }
 
 /// The levels of the log.

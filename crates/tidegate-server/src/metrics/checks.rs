@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tidegate_engine::observe::{Came, DURATION_BUCKETS_NS, Observed, RuleCounts};
 
+use tidegate_rules::rule::Mode;
 use tidegate_wire::door::Door;
 
 use super::busiest::{Line, OTHER, Row};
@@ -14,6 +15,7 @@ pub(super) fn write(text: &mut Text, metrics: &Metrics) {
     decisions(text, metrics);
     durations(text, metrics);
     troubles(text, metrics);
+    failed_open(text, metrics);
     store(text, metrics);
     rules(text, metrics);
 }
@@ -105,6 +107,20 @@ fn troubles(text: &mut Text, metrics: &Metrics) {
         .value(&[], engine.held());
 }
 
+/// What passed without a count, and what was too much of that.
+fn failed_open(text: &mut Text, metrics: &Metrics) {
+    let observed = metrics.engine.observed();
+    let help =
+        "Checks that nobody could decide and that were let pass, by the class that had the say and why.";
+    text.family("ratelimit_failopen_total", Kind::Counter, help);
+    for (class, reason, count) in observed.failed_open() {
+        text.value(&[("class", class.word()), ("reason", reason)], count);
+    }
+    let help = "Checks that nobody could decide and that were shed because more came than the last resort lets pass.";
+    text.family("ratelimit_last_resort_sheds_total", Kind::Counter, help)
+        .value(&[], observed.last_resort_sheds());
+}
+
 fn store(text: &mut Text, metrics: &Metrics) {
     let usage = metrics.engine.store().memory().usage();
     text.family("ratelimit_store_keys", Kind::Gauge, "Counters in the store.").value(&[], usage.counters);
@@ -145,6 +161,7 @@ fn rules(text: &mut Text, metrics: &Metrics) {
         .value(&[], status.version);
     text.family("ratelimit_rules", Kind::Gauge, "Rules in force.")
         .value(&[], metrics.engine.snapshot().rules());
+    switches(text, metrics);
     text.family("ratelimit_rule_files", Kind::Gauge, "Rule files by what is in force of them.");
     for state in crate::rules::reload::FileState::ALL {
         text.value(&[("state", state.word())], status.count(state));
@@ -156,4 +173,18 @@ fn rules(text: &mut Text, metrics: &Metrics) {
     let help = "When all rule files were last in force as they were written.";
     text.family("ratelimit_reload_last_success_timestamp_seconds", Kind::Gauge, help)
         .value(&[], seconds(status.succeeded_at.as_micros().saturating_mul(1000)));
+}
+
+/// Modes that are set over what the files say, and the rules that they are set for.
+fn switches(text: &mut Text, metrics: &Metrics) {
+    let snapshot = metrics.engine.snapshot();
+    let rules = || snapshot.domains().flat_map(|domain| &domain.rules);
+    let switched = |mode| rules().filter(|rule| rule.switched_from.is_some() && rule.mode == mode).count();
+    let help = "Rules whose mode is set by a switch, by that mode.";
+    text.family("ratelimit_switched_rules", Kind::Gauge, help);
+    for mode in [Mode::Off, Mode::Shadow, Mode::Enforce] {
+        text.value(&[("mode", mode.word())], switched(mode));
+    }
+    text.family("ratelimit_switches", Kind::Gauge, "Switches that are set, also for rules that are gone.")
+        .value(&[], metrics.status.switches().len());
 }

@@ -1,15 +1,15 @@
 //! What is counted of a store that several nodes share: its servers, and how this node does without them.
 
 use tidegate_core::breaker::Circuit;
-use tidegate_redis::Fault;
 use tidegate_redis::client::ShardReport;
+use tidegate_redis::{Client, Fault};
 
 use super::{Kind, Text};
 use crate::stack::Shared;
 use crate::together::News;
 
 pub(super) fn write(text: &mut Text, shared: &Shared, news: Option<&News>) {
-    let shards = shared.inner().caller().report();
+    let shards: Vec<ShardReport> = shared.inner().caller().all().flat_map(Client::report).collect();
     calls(text, &shards);
     circuits(text, &shards);
     local(text, shared);

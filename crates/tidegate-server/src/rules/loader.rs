@@ -1,5 +1,7 @@
 //! Reads rules and puts them in force, one version after the other.
 
+mod switching;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +13,7 @@ use tidegate_wire::door::Clock;
 use super::files::{self, Fingerprint, Reading};
 use super::reload::{FileReport, Outcome, Reloaded, Remark, Texts, reconcile};
 use super::status::{Attempt, Status};
+use super::switches::Switches;
 use super::unread::Unread;
 use crate::error::Error;
 use crate::stack::Stack;
@@ -33,6 +36,8 @@ pub(crate) struct Loading {
 pub(crate) struct Loader {
     path: Option<PathBuf>,
     texts: Texts,
+    /// What is set over the texts.
+    switches: Switches,
     version: u64,
     seen: Option<Fingerprint>,
     to: Loading,
@@ -41,7 +46,8 @@ pub(crate) struct Loader {
 impl Loader {
     /// Loads the rules for the first time: all of them must be good.
     pub(crate) fn start(path: Option<PathBuf>, to: Loading) -> Result<Self, Error> {
-        let mut loader = Self { path, texts: Texts::new(), version: 0, seen: None, to };
+        let (texts, switches) = (Texts::new(), Switches::default());
+        let mut loader = Self { path, texts, switches, version: 0, seen: None, to };
         let Some(path) = loader.path.clone() else {
             loader.install(Snapshot::default());
             loader.note("start", Outcome::Installed, None, Some(Vec::new()));
@@ -105,6 +111,7 @@ impl Loader {
         let gone = gone(&self.texts, &texts);
         self.texts = texts;
         log(&files);
+        self.tell_idle_switches();
         let (files_count, version) = (files.len(), self.version);
         let rules = self.to.engine.snapshot().rules();
         let outcome_word = outcome.word();
@@ -123,8 +130,11 @@ impl Loader {
         outcome
     }
 
-    fn install(&mut self, snapshot: Snapshot) {
+    fn install(&mut self, mut snapshot: Snapshot) {
         self.version += 1;
+        if !self.switches.is_empty() {
+            snapshot.switch(&self.switches);
+        }
         self.to.engine.install(snapshot.with_version(self.version));
         self.to.status.installed(self.version, (self.to.clock)());
     }

@@ -152,6 +152,11 @@ fn mixed(in_force: &Texts, mixture: Texts, found: &mut Remarks) -> (Outcome, Opt
     }
 }
 
+/// The rules of texts that are in force, once more; `None` if they are not good.
+pub(crate) fn once_more(texts: &Texts) -> Option<Snapshot> {
+    compiled(texts).snapshot
+}
+
 type Remarks = BTreeMap<String, Vec<Remark>>;
 
 fn compiled(texts: &Texts) -> Compiled {

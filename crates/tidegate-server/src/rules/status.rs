@@ -1,10 +1,11 @@
 //! What is told about the rules: which version is in force since when, and what came of the last readings.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tidegate_core::Timestamp;
 
 use super::reload::{FileReport, FileState, Outcome};
+use super::switches::Switches;
 
 /// What came of all readings so far.
 #[derive(Clone, Debug, Default)]
@@ -38,31 +39,45 @@ pub(crate) struct Attempt {
 
 /// The status, for those who write it and those who read it.
 #[derive(Debug)]
-pub(crate) struct Status(Mutex<RulesStatus>);
+pub(crate) struct Status {
+    rules: Mutex<RulesStatus>,
+    switches: Mutex<Arc<Switches>>,
+}
 
 impl Default for Status {
     fn default() -> Self {
         let outcomes = [Outcome::Installed, Outcome::Unchanged, Outcome::Partial, Outcome::Failed];
         let counts = outcomes.map(|outcome| (outcome.word(), 0));
-        Self(Mutex::new(RulesStatus { counts, ..RulesStatus::default() }))
+        let rules = Mutex::new(RulesStatus { counts, ..RulesStatus::default() });
+        Self { rules, switches: Mutex::default() }
     }
 }
 
 impl Status {
     /// As it is now.
     pub(crate) fn get(&self) -> RulesStatus {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.rules.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The switches that are set now.
+    pub(crate) fn switches(&self) -> Arc<Switches> {
+        Arc::clone(&self.switches.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes note of switches that are in force.
+    pub(crate) fn switched(&self, switches: &Switches) {
+        *self.switches.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(switches.clone());
     }
 
     /// Takes note of a version that came into force.
     pub(crate) fn installed(&self, version: u64, at: Timestamp) {
-        let mut status = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut status = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
         (status.version, status.installed_at) = (version, at);
     }
 
     /// Takes note of a reading.
     pub(crate) fn attempted(&self, attempt: Attempt, files: Option<Vec<FileReport>>) {
-        let mut status = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut status = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
         if attempt.outcome.is_success() {
             status.succeeded_at = attempt.at;
         }

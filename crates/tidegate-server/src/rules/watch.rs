@@ -1,5 +1,5 @@
 //! The task that keeps up with the files: the system tells of changes, and a look at the files now and then is the belt to
-//! those braces; signals and the admin door ask for a reading as well.
+//! those braces; signals and the admin door ask for a reading as well. It also switches rules, so that nobody else installs any.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 use super::files::{Fingerprint, Reading, fingerprint, read};
 use super::loader::Loader;
 use super::reload::Outcome;
+use super::switches::{Change, Refused};
 use super::unread::Unread;
 
 /// How often the files are looked at.
@@ -32,6 +33,23 @@ pub(crate) struct Trigger {
     pub(crate) answer: Option<oneshot::Sender<Outcome>>,
 }
 
+/// Somebody wants a mode to be set or taken back.
+pub(crate) struct SwitchOrder {
+    pub(crate) change: Change,
+    /// From where.
+    pub(crate) by: Box<str>,
+    /// Who waits for what comes of it.
+    pub(crate) answer: oneshot::Sender<Result<(), Refused>>,
+}
+
+/// What the task can be asked for.
+pub(crate) enum Order {
+    /// To read the rules again.
+    Reload(Trigger),
+    /// To change a switch.
+    Switch(SwitchOrder),
+}
+
 /// What reads the files.
 type Reader = Arc<dyn Fn(&Path) -> io::Result<Reading> + Send + Sync>;
 
@@ -40,14 +58,14 @@ pub(crate) struct Watch {
     loader: Loader,
     /// The files as they were when they were last read; `None` if they could not be.
     seen: Option<Fingerprint>,
-    triggers: mpsc::Receiver<Trigger>,
+    orders: mpsc::Receiver<Order>,
     reader: Reader,
 }
 
 impl Watch {
     /// Keeps up with the files of a loader.
-    pub(crate) fn new(loader: Loader, triggers: mpsc::Receiver<Trigger>) -> Self {
-        Self { seen: loader.seen(), loader, triggers, reader: Arc::new(read) }
+    pub(crate) fn new(loader: Loader, orders: mpsc::Receiver<Order>) -> Self {
+        Self { seen: loader.seen(), loader, orders, reader: Arc::new(read) }
     }
 
     /// Runs until nobody can trigger it any more.
@@ -58,12 +76,18 @@ impl Watch {
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                trigger = self.triggers.recv() => match trigger {
-                    Some(trigger) => self.asked(trigger).await,
+                order = self.orders.recv() => match order {
+                    Some(Order::Reload(trigger)) => self.asked(trigger).await,
+                    Some(Order::Switch(order)) => self.switched(order),
                     None => return,
                 },
                 Some(()) = events.recv() => self.look().await,
-                _ = poll.tick() => self.look().await,
+                _ = poll.tick() => {
+                    if self.loader.has_ended_switches() {
+                        tokio::task::block_in_place(|| self.loader.end_switches());
+                    }
+                    self.look().await;
+                }
             }
         }
     }
@@ -75,6 +99,12 @@ impl Watch {
         };
         // Whoever asked may have gone.
         answer.map(|answer| answer.send(outcome).ok());
+    }
+
+    fn switched(&mut self, SwitchOrder { change, by, answer }: SwitchOrder) {
+        let came = tokio::task::block_in_place(|| self.loader.switch(change, &by));
+        // Whoever asked may have gone.
+        answer.send(came).ok();
     }
 
     /// Reads the files if they are not as they were.

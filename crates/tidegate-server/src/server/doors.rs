@@ -97,7 +97,7 @@ impl Ways<'_> {
 /// Metrics and administration.
 pub(super) fn admin(config: &Config, app: Router, counts: Arc<Counts>) -> listener::Door {
     let limits = Limits { connections: ADMIN_CONNECTIONS, ..config.limits };
-    plain("admin", app, limits, counts)
+    listener::Door { tells_peers: true, ..plain("admin", app, limits, counts) }
 }
 
 /// Counts what a door does from now on.
@@ -113,5 +113,15 @@ pub(super) fn note(
 
 /// A door that speaks HTTP/1 and HTTP/2.
 fn plain(name: &'static str, app: Router, limits: Limits, counts: Arc<Counts>) -> listener::Door {
-    listener::Door { name, http2_only: false, app, late: http::late, broken: http::broken, limits, counts }
+    let (http2_only, tells_peers) = (false, false);
+    listener::Door {
+        name,
+        http2_only,
+        tells_peers,
+        app,
+        late: http::late,
+        broken: http::broken,
+        limits,
+        counts,
+    }
 }

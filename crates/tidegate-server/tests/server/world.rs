@@ -100,8 +100,23 @@ pub(crate) async fn ask(address: SocketAddr, method: &str, path: &str, body: &st
 
 /// The same under another name of the server.
 pub(crate) async fn ask_as(address: SocketAddr, host: &str, method: &str, path: &str, body: &str) -> Answer {
+    send(address, &format!("host: {host}\r\n"), (method, path), body).await
+}
+
+/// The same for a page of another site.
+pub(crate) async fn ask_from(
+    address: SocketAddr,
+    origin: &str,
+    method: &str,
+    path: &str,
+    body: &str,
+) -> Answer {
+    send(address, &format!("host: {address}\r\norigin: {origin}\r\n"), (method, path), body).await
+}
+
+async fn send(address: SocketAddr, headers: &str, (method, path): (&str, &str), body: &str) -> Answer {
     let request = format!(
-        "{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-type: application/json\r\n\
+        "{method} {path} HTTP/1.1\r\n{headers}connection: close\r\ncontent-type: application/json\r\n\
          content-length: {}\r\n\r\n{body}",
         body.len()
     );

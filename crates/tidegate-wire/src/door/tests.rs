@@ -1,6 +1,7 @@
 //! A door to a real engine, with a clock that stands still until it is moved.
 
 mod faulty;
+mod noting;
 
 use std::future::Future;
 use std::pin::pin;
@@ -10,6 +11,7 @@ use tidegate_rules::{Source, compile};
 use tidegate_store::Reference;
 
 pub(crate) use faulty::Faulty;
+pub(crate) use noting::Noting;
 
 use super::*;
 use crate::headers::Settings;

@@ -11,8 +11,9 @@ use tidegate_store::{Hold, Store};
 use super::answer::{Answer, Result, json_response};
 use super::body::{self, ContentType};
 use super::fields::{Fields, Wrong};
+use super::patience;
 use super::question::Question;
-use crate::door::Door;
+use crate::door::{Door, Patience};
 use crate::problem::Problem;
 
 /// What is asked about a check.
@@ -56,9 +57,10 @@ async fn just_one<S: Store + 'static>(
     request: Request,
     read: impl FnOnce(Value) -> std::result::Result<(Question, Ask), Wrong>,
 ) -> std::result::Result<Response, Problem> {
+    let patience = door.patience(patience::of(request.headers()));
     let (value, _share) = body::read(door, request, ContentType::Json).await?;
     let (question, ask) = read(value)?;
-    Ok(decide(door, &question, ask).await.respond())
+    Ok(decide(door, &question, (ask, patience)).await.respond())
 }
 
 /// A check is an object; several are a list, or a list under `checks`.
@@ -67,16 +69,17 @@ async fn one_or_many<S: Store + 'static>(
     request: Request,
     ask: Ask,
 ) -> std::result::Result<Response, Problem> {
+    let asked = (ask, door.patience(patience::of(request.headers())));
     let (value, _share) = body::read(door, request, ContentType::Json).await?;
     match value {
-        Value::Array(checks) => many(door, checks, ask).await,
+        Value::Array(checks) => many(door, checks, asked).await,
         Value::Object(map) if map.contains_key("checks") => {
             let mut fields = Fields::of("the batch", Value::Object(map))?;
             let checks = fields.list(&["checks"])?.unwrap_or_default();
             fields.finish()?;
-            many(door, checks, ask).await
+            many(door, checks, asked).await
         }
-        value => Ok(decide(door, &Question::read(value)?, ask).await.respond()),
+        value => Ok(decide(door, &Question::read(value)?, asked).await.respond()),
     }
 }
 
@@ -84,7 +87,7 @@ async fn one_or_many<S: Store + 'static>(
 async fn many<S: Store + 'static>(
     door: &Door<S>,
     checks: Vec<Value>,
-    ask: Ask,
+    asked: (Ask, Patience),
 ) -> std::result::Result<Response, Problem> {
     let (count, most) = (checks.len(), door.settings().max_batch);
     if count > most {
@@ -94,7 +97,7 @@ async fn many<S: Store + 'static>(
     let mut results = Vec::with_capacity(count);
     for value in checks {
         let answer = match Question::read(value) {
-            Ok(question) => decide(door, &question, ask).await,
+            Ok(question) => decide(door, &question, asked).await,
             Err(wrong) => {
                 door.note_malformed();
                 Answer::problem(wrong.into())
@@ -105,10 +108,14 @@ async fn many<S: Store + 'static>(
     Ok(json_response(StatusCode::OK, &Results { results }))
 }
 
-async fn decide<S: Store + 'static>(door: &Door<S>, question: &Question, ask: Ask) -> Answer {
+async fn decide<S: Store + 'static>(
+    door: &Door<S>,
+    question: &Question,
+    (ask, patience): (Ask, Patience),
+) -> Answer {
     let pairs = question.pairs();
     let descriptors = pairs.descriptors();
-    let check = question.check(&pairs, &descriptors);
+    let check = question.check(&pairs, &descriptors, door.left(patience));
     let decided = match ask {
         Ask::Check => door.check(&check).await,
         Ask::Peek => door.peek(&check).await,

@@ -11,7 +11,8 @@ use tidegate_store::Store;
 use super::answer::json_response;
 use super::body::{self, ContentType};
 use super::fields::{Fields, Wrong};
-use crate::door::Door;
+use super::patience;
+use crate::door::{Door, Patience};
 use crate::problem::Problem;
 use crate::ratelimit::{self, Asked, AskedLimit, Failure, Status, Unit};
 
@@ -34,8 +35,9 @@ pub(super) async fn should_rate_limit<S: Store + 'static>(
 }
 
 async fn answer<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<Response, Problem> {
+    let patience = door.patience(patience::of(request.headers()));
     let (value, _share) = body::read(door, request, ContentType::Any).await?;
-    let answer = match ratelimit::answer(door, &decode(value)?).await {
+    let answer = match ratelimit::answer(door, &decode(value, patience)?).await {
         Ok(answer) => answer,
         Err(failure) => return Ok(body::respond(&failed(failure))),
     };
@@ -57,7 +59,7 @@ fn failed(failure: Failure) -> Problem {
     }
 }
 
-fn decode(value: Value) -> Result<ratelimit::Request, Wrong> {
+fn decode(value: Value, patience: Patience) -> Result<ratelimit::Request, Wrong> {
     let mut fields = Fields::of("the request", value)?;
     let domain = fields.text(&["domain"])?.unwrap_or_default();
     let descriptors = fields.list(&["descriptors"])?.unwrap_or_default();
@@ -69,6 +71,7 @@ fn decode(value: Value) -> Result<ratelimit::Request, Wrong> {
         domain,
         descriptors: descriptors.into_iter().map(descriptor).collect::<Result<_, _>>()?,
         hits,
+        patience,
     })
 }
 

@@ -1,5 +1,7 @@
 //! A check as it comes in JSON.
 
+use std::time::Duration;
+
 use serde_json::Value;
 use tidegate_engine::{Check, Descriptor};
 use tidegate_store::Hold;
@@ -65,13 +67,19 @@ impl Question {
         }
     }
 
-    pub(super) fn check<'q>(&'q self, pairs: &'q Pairs<'q>, descriptors: &'q [Descriptor<'q>]) -> Check<'q> {
+    pub(super) fn check<'q>(
+        &'q self,
+        pairs: &'q Pairs<'q>,
+        descriptors: &'q [Descriptor<'q>],
+        patience: Option<Duration>,
+    ) -> Check<'q> {
         Check {
             domain: &self.domain,
             attributes: &pairs.attributes,
             descriptors,
             cost: self.cost,
             idempotency_key: self.idempotency_key.as_deref(),
+            patience,
         }
     }
 }
@@ -135,7 +143,7 @@ fn hold(fields: &mut Fields) -> Result<Hold, Wrong> {
     if !(1..=MAX_HOLD_MS).contains(&ms) {
         return Err(Wrong(format!("`hold_ms` should be from 1 to {MAX_HOLD_MS}")));
     }
-    let hold = Hold::lasting(std::time::Duration::from_millis(ms));
+    let hold = Hold::lasting(Duration::from_millis(ms));
     match fields.text(&["at_end"])?.as_deref() {
         None | Some("keep") => Ok(hold),
         Some("give_back") => Ok(hold.then_given_back()),

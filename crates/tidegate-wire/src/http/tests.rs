@@ -2,6 +2,7 @@
 
 mod budget;
 mod malformed;
+mod patience;
 mod protojson;
 mod settling;
 

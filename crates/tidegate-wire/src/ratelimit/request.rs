@@ -5,6 +5,7 @@ use std::time::Duration;
 use tidegate_engine::{Check, Descriptor, Override};
 
 use super::{Failure, Unit};
+use crate::door::Patience;
 
 /// What Envoy asks.
 #[derive(Default)]
@@ -14,6 +15,8 @@ pub(crate) struct Request {
     pub(crate) descriptors: Vec<Asked>,
     /// The cost of descriptors that have none of their own; 0 is 1.
     pub(crate) hits: u64,
+    /// How long whoever asks will wait.
+    pub(crate) patience: Patience,
 }
 
 /// A descriptor as it is asked about.
@@ -96,6 +99,15 @@ impl Request {
 
     pub(super) fn check<'r>(&'r self, descriptors: &'r [Descriptor<'r>]) -> Check<'r> {
         Check { descriptors, ..Check::new(&self.domain) }
+    }
+
+    /// The same for somebody who has so much time left.
+    pub(super) fn check_within<'r>(
+        &'r self,
+        descriptors: &'r [Descriptor<'r>],
+        patience: Option<Duration>,
+    ) -> Check<'r> {
+        Check { patience, ..self.check(descriptors) }
     }
 }
 

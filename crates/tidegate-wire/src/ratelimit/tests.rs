@@ -46,7 +46,7 @@ fn asked(key: &str, value: &str) -> Asked {
 }
 
 fn request(descriptors: Vec<Asked>) -> Request {
-    Request { domain: "mesh".to_owned(), descriptors, hits: 0 }
+    Request { domain: "mesh".to_owned(), descriptors, ..Request::default() }
 }
 
 fn ask<S: Store + 'static>(door: &Door<S>, descriptors: Vec<Asked>) -> Response {

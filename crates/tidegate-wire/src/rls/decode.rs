@@ -3,13 +3,15 @@
 use envoy_types::pb::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
 use envoy_types::pb::envoy::service::ratelimit::v3::RateLimitRequest;
 
+use crate::door::Patience;
 use crate::ratelimit::{Asked, AskedLimit, Request, Unit};
 
-pub(super) fn request(message: RateLimitRequest) -> Request {
+pub(super) fn request(message: RateLimitRequest, patience: Patience) -> Request {
     Request {
         domain: message.domain,
         descriptors: message.descriptors.into_iter().map(asked).collect(),
         hits: message.hits_addend.into(),
+        patience,
     }
 }
 

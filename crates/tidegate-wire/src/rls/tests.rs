@@ -16,8 +16,8 @@ use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Channel, Server};
 
 use super::*;
-use crate::door::tests::{Faulty, door, door_to, wait};
-use crate::door::{DoorSettings, Undecided};
+use crate::door::tests::{Faulty, Noting, door, door_to, wait};
+use crate::door::{DoorSettings, Patience, Undecided};
 
 const RULES: &str = "
 domain: mesh
@@ -144,6 +144,27 @@ async fn the_caller_s_deadline_is_kept() {
 }
 
 #[tokio::test]
+async fn the_store_is_told_of_the_deadline_and_of_an_earlier_one() {
+    let store = Noting::default();
+    let (door, hands) = door_to(store.clone(), RULES, DoorSettings::default());
+    let ask = async |timeout: Option<&'static str>| {
+        let mut message = tonic::Request::new(question(vec![descriptor("user", "a")]));
+        if let Some(timeout) = timeout {
+            message.metadata_mut().insert("grpc-timeout", timeout.parse().unwrap());
+        }
+        RateLimitServiceClient::new(service(door.clone())).should_rate_limit(message).await.unwrap();
+        store.taken()
+    };
+    hands.move_by_s(1);
+    assert_eq!(ask(Some("20m")).await, [16_000]);
+    assert_eq!(ask(Some("5m")).await, [3_000], "never less than 2 ms for the way back");
+    assert_eq!(ask(Some("10S")).await, [8_000_000]);
+    for none in [None, Some("soon"), Some("20")] {
+        assert_eq!(ask(none).await, [0], "{none:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_message_past_the_bound_is_refused() {
     let (door, _) =
         door_to(Faulty::Failing, RULES, DoorSettings { max_body_bytes: 100, ..DoorSettings::default() });
@@ -181,7 +202,7 @@ proptest! {
     fn no_bytes_make_the_decoder_fall_over(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let (door, _) = door(RULES);
         if let Ok(message) = <RateLimitRequest as prost::Message>::decode(bytes.as_slice()) {
-            let answer = wait(ratelimit::answer(&door, &decode::request(message)));
+            let answer = wait(ratelimit::answer(&door, &decode::request(message, Patience::default())));
             prop_assert!(answer.is_ok() || matches!(answer, Err(Failure::Malformed(_) | Failure::Sent(_))));
         }
     }

@@ -12,9 +12,10 @@ use crate::rules::status::Status;
 
 const RULES: &str = "domain: api\nrules: [{ name: per-user, by: [user], limit: 1/min }]";
 
-async fn read_again(triggers: &mpsc::Sender<Trigger>) -> Outcome {
+async fn read_again(orders: &mpsc::Sender<Order>) -> Outcome {
     let (answer, answered) = oneshot::channel();
-    assert!(triggers.send(Trigger { why: "test", answer: Some(answer) }).await.is_ok());
+    let order = Order::Reload(Trigger { why: "test", answer: Some(answer) });
+    assert!(orders.send(order).await.is_ok());
     answered.await.unwrap()
 }
 
@@ -28,7 +29,7 @@ async fn a_reader_that_breaks_is_a_failed_reading_and_the_next_one_is_made() {
         clock: Arc::new(|| Timestamp::from_micros(7_000_000)),
     };
     let loader = Loader::start(Some(folder.path().to_owned()), to.clone()).unwrap_or_else(|_| panic!());
-    let (triggers, triggered) = mpsc::channel(1);
+    let (orders, ordered) = mpsc::channel(1);
     let breaks = Arc::new(AtomicBool::new(true));
     let reader: Reader = {
         let breaks = Arc::clone(&breaks);
@@ -37,9 +38,9 @@ async fn a_reader_that_breaks_is_a_failed_reading_and_the_next_one_is_made() {
             read(path)
         })
     };
-    let watch = tokio::spawn(Watch { reader, ..Watch::new(loader, triggered) }.run());
+    let watch = tokio::spawn(Watch { reader, ..Watch::new(loader, ordered) }.run());
 
-    assert_eq!(read_again(&triggers).await, Outcome::Failed);
+    assert_eq!(read_again(&orders).await, Outcome::Failed);
     let status = to.status.get();
     assert_eq!(status.counts[3], ("failed", 1));
     let said = status.last.unwrap().error.unwrap();
@@ -49,8 +50,8 @@ async fn a_reader_that_breaks_is_a_failed_reading_and_the_next_one_is_made() {
     breaks.store(false, Relaxed);
     std::fs::write(folder.path().join("more.yaml"), RULES.replace("api", "more")).unwrap();
     // The change may have been noticed before it is asked for.
-    assert!(read_again(&triggers).await.is_success());
+    assert!(read_again(&orders).await.is_success());
     assert_eq!(to.engine.snapshot().rules(), 2);
-    drop(triggers);
+    drop(orders);
     watch.await.unwrap();
 }

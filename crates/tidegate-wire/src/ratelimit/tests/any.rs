@@ -11,6 +11,7 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
         domain,
         descriptors,
         hits,
+        ..Request::default()
     })
 }
 

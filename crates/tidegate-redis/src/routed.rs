@@ -1,0 +1,114 @@
+//! Tenants with servers of their own: calls go by the tag of their keys, which stands for the home.
+
+use std::collections::HashMap;
+use std::future::Future;
+
+use crate::call::{Call, CallError, Caller};
+use crate::names::{Names, Tag};
+use crate::settings::Settings;
+
+/// Callers by home, and one for all others.
+pub struct Routed<C> {
+    others: C,
+    own: Vec<C>,
+    by_tag: HashMap<Tag, usize>,
+}
+
+impl<C: Caller> Routed<C> {
+    /// All calls go to that caller, until homes are given others.
+    pub fn new(others: C) -> Self {
+        Self { others, own: Vec::new(), by_tag: HashMap::new() }
+    }
+
+    /// Calls for the counters of these homes, each as its encoded parts, go to a caller of their own. Homes that have the
+    /// same tag by chance, one in 16 million, go with them.
+    pub fn route<'h>(&mut self, settings: &Settings, homes: impl IntoIterator<Item = &'h [&'h [u8]]>, to: C) {
+        let names = Names::new(&settings.prefix, settings.secret);
+        for home in homes {
+            let home = tidegate_core::EncodedParts::new(home);
+            self.by_tag.insert(names.tag(home.as_bytes()), self.own.len());
+        }
+        self.own.push(to);
+    }
+
+    /// All callers, the one for all others first.
+    pub fn all(&self) -> impl Iterator<Item = &C> {
+        std::iter::once(&self.others).chain(&self.own)
+    }
+
+    fn of(&self, tag: Option<Tag>) -> Option<usize> {
+        if self.by_tag.is_empty() { None } else { self.by_tag.get(&tag?).copied() }
+    }
+}
+
+impl<C: Caller> Caller for Routed<C> {
+    fn call(&self, call: Call) -> impl Future<Output = Result<redis::Value, CallError>> + Send {
+        let route = self.of(call.keys.first().and_then(|key| tag_of(key)));
+        route.map_or(&self.others, |route| &self.own[route]).call(call)
+    }
+
+    fn are_neighbours(&self, one: &[u8], other: &[u8]) -> bool {
+        let routes = [one, other].map(|tag| self.of(tag.try_into().ok()));
+        let caller = routes[0].map_or(&self.others, |route| &self.own[route]);
+        routes[0] == routes[1] && caller.are_neighbours(one, other)
+    }
+}
+
+/// What stands between the braces of a key.
+fn tag_of(key: &[u8]) -> Option<Tag> {
+    let start = key.iter().position(|byte| *byte == b'{')? + 1;
+    let tag = key.get(start..start + 5)?;
+    (tag[4] == b'}').then(|| [tag[0], tag[1], tag[2], tag[3]])
+}
+
+impl<C: std::fmt::Debug> std::fmt::Debug for Routed<C> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Routed").field("others", &self.others).field("own", &self.own).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use smallvec::SmallVec;
+
+    use super::*;
+    use crate::scripts;
+
+    /// Remembers how often it was called; nothing is on one server with anything else.
+    #[derive(Default)]
+    struct Called(Mutex<u32>);
+
+    impl Caller for Called {
+        async fn call(&self, _call: Call) -> Result<redis::Value, CallError> {
+            *self.0.lock().unwrap() += 1;
+            Ok(redis::Value::Nil)
+        }
+
+        fn are_neighbours(&self, one: &[u8], other: &[u8]) -> bool {
+            one == other
+        }
+    }
+
+    #[tokio::test]
+    async fn a_tenants_calls_go_to_its_own_server() {
+        let settings = Settings::default();
+        let names = Names::new(&settings.prefix, settings.secret);
+        let tag = |tenant: &[u8]| names.tag(tidegate_core::EncodedParts::new(&[b"api", tenant]).as_bytes());
+        let mut routed = Routed::new(Called::default());
+        routed.route(&settings, [&[b"api".as_slice(), b"acme"][..]], Called::default());
+        for (tenant, times) in [(b"acme".as_slice(), 3), (b"beta", 2)] {
+            let key = [b"t:{".as_slice(), &tag(tenant), b"}whatever"].concat();
+            for _ in 0..times {
+                let call = Call::new(&scripts::FETCH, SmallVec::from_iter([key.clone()]), SmallVec::new());
+                routed.call(call).await.unwrap();
+            }
+        }
+        let called: Vec<u32> = routed.all().map(|caller| *caller.0.lock().unwrap()).collect();
+        assert_eq!(called, [2, 3]);
+        assert!(routed.are_neighbours(&tag(b"acme"), &tag(b"acme")));
+        assert!(!routed.are_neighbours(&tag(b"acme"), &tag(b"beta")));
+        assert_eq!(tag_of(b"t:{members}"), None);
+    }
+}

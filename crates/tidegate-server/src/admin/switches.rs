@@ -1,0 +1,204 @@
+//! `/admin/v1/switches`: modes that are set over what the files say. `GET` lists them, `PUT` sets one, `DELETE` takes it back
+//! with all that are on parts of it: on everything, on `/{domain}`, or on `/{domain}/{rule}`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Extension;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde_json::{Map, Value, json};
+use tidegate_core::Timestamp;
+use tidegate_rules::rule::Mode;
+use tidegate_rules::{Snapshot, Span, notation};
+use tokio::sync::oneshot;
+
+use super::Admin;
+use crate::clock;
+use crate::connection::Peer;
+use crate::http::{json_body, problem};
+use crate::rules::switches::{Change, Refused, Switch, Target};
+use crate::rules::{Order, SwitchOrder};
+
+const SHAPE: &str = r#"write {"mode": "off" | "shadow" | "enforce", "for": "10m", "reason": "why"}; for and reason may be left out"#;
+
+/// How long a switch may last that ends by itself.
+const LASTS: std::ops::RangeInclusive<Duration> =
+    Duration::from_secs(1)..=Duration::from_secs(30 * 24 * 60 * 60);
+
+/// The longest reason, in characters.
+const MOST_REASON: usize = 200;
+
+pub(super) async fn list(State(admin): State<Arc<Admin>>) -> Response {
+    json_body(StatusCode::OK, &listed(&admin))
+}
+
+pub(super) async fn set_all(
+    state: State<Arc<Admin>>,
+    peer: Option<Extension<Peer>>,
+    body: Bytes,
+) -> Response {
+    set(&state, Target::Everything, peer, &body).await
+}
+
+pub(super) async fn set_domain(
+    state: State<Arc<Admin>>,
+    Path(domain): Path<String>,
+    peer: Option<Extension<Peer>>,
+    body: Bytes,
+) -> Response {
+    set(&state, Target::Domain(domain.into()), peer, &body).await
+}
+
+pub(super) async fn set_rule(
+    state: State<Arc<Admin>>,
+    Path((domain, rule)): Path<(String, String)>,
+    peer: Option<Extension<Peer>>,
+    body: Bytes,
+) -> Response {
+    set(&state, Target::Rule(domain.into(), rule.into()), peer, &body).await
+}
+
+pub(super) async fn take_back_all(state: State<Arc<Admin>>, peer: Option<Extension<Peer>>) -> Response {
+    ask(&state, Change::TakeBack(Target::Everything), peer).await
+}
+
+pub(super) async fn take_back_domain(
+    state: State<Arc<Admin>>,
+    Path(domain): Path<String>,
+    peer: Option<Extension<Peer>>,
+) -> Response {
+    ask(&state, Change::TakeBack(Target::Domain(domain.into())), peer).await
+}
+
+pub(super) async fn take_back_rule(
+    state: State<Arc<Admin>>,
+    Path((domain, rule)): Path<(String, String)>,
+    peer: Option<Extension<Peer>>,
+) -> Response {
+    ask(&state, Change::TakeBack(Target::Rule(domain.into(), rule.into())), peer).await
+}
+
+async fn set(admin: &Admin, target: Target, peer: Option<Extension<Peer>>, body: &[u8]) -> Response {
+    match read(target, body) {
+        Ok(change) => ask(admin, change, peer).await,
+        Err(wrong) => problem(StatusCode::BAD_REQUEST, &wrong),
+    }
+}
+
+/// Has it changed by the task that keeps the rules, and says how it is then.
+async fn ask(admin: &Admin, change: Change, peer: Option<Extension<Peer>>) -> Response {
+    let (answer, answered) = oneshot::channel();
+    let by = peer.map_or_else(|| "unknown".to_owned(), |Extension(Peer(peer))| peer.to_string());
+    let sent = admin.reload.try_send(Order::Switch(SwitchOrder { change, by: by.into(), answer }));
+    let came = match sent {
+        Ok(()) => answered.await.ok(),
+        Err(_) => None,
+    };
+    match came {
+        Some(Ok(())) => json_body(StatusCode::OK, &listed(admin)),
+        Some(Err(refused)) => problem(status(&refused), &refused.to_string()),
+        None => problem(StatusCode::SERVICE_UNAVAILABLE, "the rules are being read just now; try again"),
+    }
+}
+
+const fn status(refused: &Refused) -> StatusCode {
+    match refused {
+        Refused::NotThere { .. } | Refused::NoSwitch(_) => StatusCode::NOT_FOUND,
+        Refused::Full => StatusCode::CONFLICT,
+        Refused::Broke => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+fn read(target: Target, body: &[u8]) -> Result<Change, String> {
+    let Ok(Value::Object(body)) = serde_json::from_slice(body) else { return Err(SHAPE.to_owned()) };
+    if let Some(unknown) = body.keys().find(|key| !["mode", "for", "reason"].contains(&key.as_str())) {
+        let unknown: String = unknown.chars().take(40).collect();
+        return Err(format!("there is no key `{unknown}`; {SHAPE}"));
+    }
+    let mode = text(&body, "mode")?.and_then(Mode::from_word).ok_or(SHAPE)?;
+    let lasts = text(&body, "for")?.map(lasts).transpose()?;
+    let reason = text(&body, "reason")?.map(reason).transpose()?;
+    Ok(Change::Set { target, mode, lasts, reason })
+}
+
+fn text<'b>(body: &'b Map<String, Value>, key: &str) -> Result<Option<&'b str>, String> {
+    match body.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(format!("`{key}` should be a text; {SHAPE}")),
+    }
+}
+
+fn lasts(text: &str) -> Result<Duration, String> {
+    let lasts = notation::duration(text, Span::new(0, text.len())).ok();
+    let wrong = || "`for` should be from 1s to 30d, such as 10m; leave it out for no end".to_owned();
+    lasts.filter(|lasts| LASTS.contains(lasts)).ok_or_else(wrong)
+}
+
+fn reason(text: &str) -> Result<Box<str>, String> {
+    if text.chars().count() > MOST_REASON || text.chars().any(char::is_control) {
+        return Err(format!("`reason` should be one line of {MOST_REASON} characters at most"));
+    }
+    Ok(text.into())
+}
+
+/// All switches and the version that they are in force with.
+fn listed(admin: &Admin) -> Value {
+    let (snapshot, now) = (admin.metrics.engine.snapshot(), clock::system()());
+    let switches = admin.metrics.status.switches();
+    let one = |(target, switch): (&Target, &Switch)| as_json((target, switch), &snapshot, now);
+    json!({ "version": snapshot.version(), "switches": switches.iter().map(one).collect::<Vec<_>>() })
+}
+
+fn as_json((target, switch): (&Target, &Switch), snapshot: &Snapshot, now: Timestamp) -> Value {
+    json!({
+        "domain": target.domain(),
+        "rule": target.rule(),
+        "mode": switch.mode.word(),
+        "since_ms": switch.since.as_micros() / 1000,
+        "until_ms": switch.until.map(|until| until.as_micros() / 1000),
+        "ends_after_ms": switch.until.map(|until| until.since(now).div_ceil(1000)),
+        "reason": switch.reason,
+        "by": switch.by,
+        "rules": target.rules(snapshot),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_switch_is_read_strictly() {
+        let read = |body: &str| read(Target::Everything, body.as_bytes());
+        let change = read(r#"{"mode": "off", "for": "10m", "reason": "it hurts"}"#).unwrap();
+        let expected = Change::Set {
+            target: Target::Everything,
+            mode: Mode::Off,
+            lasts: Some(Duration::from_secs(600)),
+            reason: Some("it hurts".into()),
+        };
+        assert_eq!(change, expected);
+        assert!(read(r#"{"mode": "shadow", "for": null}"#).is_ok());
+        let long = format!(r#"{{"mode": "off", "reason": "{}"}}"#, "x".repeat(201));
+        for (body, says) in [
+            ("", SHAPE),
+            ("[]", SHAPE),
+            ("{}", SHAPE),
+            (r#"{"mode": "of"}"#, SHAPE),
+            (r#"{"mode": 1}"#, "`mode` should be a text"),
+            (r#"{"mode": "off", "fro": "1m"}"#, "there is no key `fro`"),
+            (r#"{"mode": "off", "for": "0s"}"#, "`for` should be from 1s to 30d"),
+            (r#"{"mode": "off", "for": "31d"}"#, "`for` should be from 1s to 30d"),
+            (r#"{"mode": "off", "for": "soon"}"#, "`for` should be from 1s to 30d"),
+            (r#"{"mode": "off", "reason": "two\nlines"}"#, "`reason` should be one line"),
+            (&long, "`reason` should be one line"),
+        ] {
+            let wrong = read(body).unwrap_err();
+            assert!(wrong.contains(says), "{body}: {wrong}");
+        }
+    }
+}
