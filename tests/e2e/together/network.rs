@@ -33,9 +33,13 @@ impl Network {
     async fn suffers(&self, event: &str, manner: &Manner, proxies: &[Proxy]) {
         let load = self.stage.load(event);
         load.go_on(SECOND);
-        proxies.iter().for_each(|proxy| proxy.be(manner.clone()));
+        for proxy in proxies {
+            proxy.be(manner.clone());
+        }
         load.go_on(2 * SECOND);
-        proxies.iter().for_each(|proxy| proxy.be(Manner::Honest));
+        for proxy in proxies {
+            proxy.be(Manner::Honest);
+        }
         let recovered = self.stage.recovers(event, BACK).await;
         load.go_on(SECOND);
         let figures = judge(event, &load.stop(), Forgot::Nothing, recovered);
