@@ -8,7 +8,7 @@ use tidegate_engine::Engine;
 use tidegate_redis::{Assembly, Heartbeat, Member};
 use tidegate_store::StoreError;
 use tidegate_wire::door::Clock;
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 
 use crate::server::Addresses;
 use crate::stack::{Shared, Stack};
@@ -113,7 +113,10 @@ impl Together {
     pub(crate) async fn leave(&self) {
         let Some(shared) = self.engine.store().shared() else { return };
         let last = async {
-            while shared.standing().owing > 0 && shared.pay_back((self.clock)()).await > 0 {}
+            while shared.standing().owing > 0 && shared.pay_back((self.clock)()).await > 0 {
+                // A store that is away refuses at once: without a pause the time would never be up.
+                sleep(LOOK).await;
+            }
             self.beat(shared, String::new()).await;
         };
         timeout(LEAVE_WITHIN, last).await.ok();

@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
+use serde_json::json;
 use tidegate_rig::{Options, Server};
 
 use super::bounds::Forgot;
 use super::stage::{Stage, judge};
-use super::turn;
+use super::{traffic, turn};
+use crate::folder::Folder;
+use crate::patience::until;
+use crate::tidegate::Tidegate;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -28,6 +32,25 @@ async fn a_redis_that_is_gone_for_five_seconds_and_comes_back_empty() {
     let figures = judge("gone for 5 s", &load.stop(), Forgot::All(1), recovered);
     assert!(figures.local > 0 && figures.undecided > 0, "it was not missed: {figures:?}");
     assert!(figures.without < 5 * SECOND + BACK);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_owes_something_can_be_stopped_while_redis_is_gone() {
+    let _turn = turn().await;
+    let mut redis = Server::start();
+    let url = redis.url();
+    let settings = [("TIDEGATE_STORE", url.as_str()), ("TIDEGATE_SHUTDOWN_LAME_DUCK", "0")];
+    let node = Tidegate::set_up(Folder::of(&traffic::rules()), &settings).await;
+    redis.kill();
+    let question = json!({ "domain": "api", "attributes": { "plan": "comfort", "api_key": "k1" } });
+    until("a debt", async || {
+        node.post("/v1/check", &question).await.expect(200);
+        node.metrics().await.contains("\nratelimit_debts 1\n").then_some(())
+    })
+    .await;
+    node.program.signal("TERM").await;
+    let (code, said) = node.program.end().await;
+    assert_eq!(code, Some(0), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -40,25 +40,27 @@ fn bound(events: &[&Event], forgot: Forgot) -> usize {
     LIMIT + forgotten + (0..NODES).map(|node| unknown_to(node, events)).sum::<usize>()
 }
 
-/// What a node that decided alone admitted too much at most: one unit each time, because parts are rounded up, and its part of what
-/// the others admitted that it had not heard of.
+/// What one node's deciding alone can come to beyond the limit, each time that it does: one unit, because parts are rounded up; its part
+/// of what the others admitted before that it had not heard of; and what they admitted while they did not know of it, which is what it
+/// owes at most.
 fn unknown_to(node: usize, events: &[&Event]) -> usize {
-    let (mut heard, mut unknown) = (Duration::ZERO, 0);
     let own: Vec<&Event> = events.iter().filter(|event| event.node == node).copied().collect();
-    for run in own.chunk_by(|one, next| one.is_local() == next.is_local()) {
-        let (first, last) = (run[0], run[run.len() - 1]);
-        if first.is_local() {
-            let unheard = |event: &&&Event| {
-                event.node != node
-                    && event.is_admitted()
-                    && event.is_exact()
-                    && heard < event.to
-                    && event.from < last.to
-            };
-            unknown += 1 + events.iter().filter(unheard).count().div_ceil(NODES);
-        } else {
-            heard = last.from;
+    let others = |from: Duration, to: Duration| {
+        let is_between = |event: &&&Event| from < event.to && event.from < to;
+        let exact =
+            events.iter().filter(|event| event.node != node && event.is_admitted() && event.is_exact());
+        exact.filter(is_between).count()
+    };
+    let (mut heard, mut unknown) = (Duration::ZERO, 0);
+    let mut runs = own.chunk_by(|one, next| one.is_local() == next.is_local()).peekable();
+    while let Some(run) = runs.next() {
+        if !run[0].is_local() {
+            heard = run[run.len() - 1].from;
+            continue;
         }
+        let (alone, until) = (run[0].from, runs.peek().map_or(Duration::MAX, |next| next[0].to));
+        let owed = run.iter().filter(|event| event.is_admitted()).count();
+        unknown += 1 + others(heard, alone).div_ceil(NODES) + others(alone, until).min(owed);
     }
     unknown
 }

@@ -60,6 +60,10 @@ impl Event {
         self.said.as_ref().is_ok_and(|said| said.state == "local")
     }
 
+    fn length(&self) -> Duration {
+        self.to.saturating_sub(self.from)
+    }
+
     fn status(&self) -> u16 {
         self.said.as_ref().map_or(0, |said| said.status)
     }
@@ -86,7 +90,7 @@ impl History {
     pub(super) fn every_answer_is_right(&self) {
         for event in &self.0 {
             assert!(event.said.is_ok(), "it has no answer: {event:?}");
-            assert!(event.to.saturating_sub(event.from) < CEILING, "the answer is too late: {event:?}");
+            assert!(event.length() < CEILING, "the answer is too late: {event:?}");
             assert!(event.is_as_its_class_says(), "its class does not say so: {event:?}");
             assert!(
                 !event.caller.is_honest() || event.status() != 429,
@@ -111,8 +115,7 @@ impl History {
         let others = self.0.iter().filter(|event| !event.is_exact());
         let slices: BTreeSet<u128> = others.map(|event| event.from.as_millis() / SLICE.as_millis()).collect();
         let without = SLICE * u32::try_from(slices.len()).unwrap();
-        let longest =
-            self.0.iter().map(|event| event.to.saturating_sub(event.from)).max().unwrap_or_default();
+        let longest = self.0.iter().map(Event::length).max().unwrap_or_default();
         Figures { answers, exact, local, undecided: answers - exact - local, longest, without }
     }
 }
