@@ -55,7 +55,7 @@ pub(crate) fn take_entry(input: &mut &[u8]) -> Option<(u32, State)> {
     let state = match take_byte(input)? {
         1 => meter(fields(input, [3, 7, 2, 5])?),
         2 => meter(fields(input, [7; 4])?),
-        3 => window(fields(input, [4, 7, 6])?),
+        3 => window(fields(input, [3, 7, 7])?),
         4 => window(fields(input, [7; 3])?),
         5 => {
             let [newest, start, oldest, part] = fields(input, [3, 7, 3, 4])?;
