@@ -62,8 +62,8 @@ pub(crate) fn report(plan: &Plan, found: &mut Found) -> Result<()> {
     limitador::report(plan, found)?;
     #[cfg(not(feature = "limitador-redis"))]
     println!(
-        "limitador's storage in Redis is left out: it needs OpenSSL's headers (Debian: `apt-get install libssl-dev pkg-config`) \
-         and `--features limitador-redis`.\n"
+        "limitador's storage in Redis is left out: `cargo run --release --features limitador-redis` takes it in, and builds OpenSSL's \
+         bindings and RocksDB for it (Debian: `apt-get install libssl-dev pkg-config libclang-dev g++`).\n"
     );
     services::report(plan, found)
 }

@@ -100,6 +100,7 @@ impl Taken {
     }
 
     /// Both together, by round, without the first, which warms up.
+    #[cfg(feature = "limitador-redis")]
     pub(super) fn both(&self) -> Vec<f64> {
         self.node.iter().zip(&self.redis).skip(1).map(|(node, redis)| node + redis).collect()
     }

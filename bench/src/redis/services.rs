@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use envoy_types::pb::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
 use envoy_types::pb::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::Entry;
 use envoy_types::pb::envoy::service::ratelimit::v3::RateLimitRequest;
@@ -69,13 +69,13 @@ fn measure(options: &Plan, descriptors: usize) -> Result<[Vec<f64>; 2]> {
     eprintln!("redis: beside envoyproxy/ratelimit, {descriptors} descriptors");
     let (runtime, folder) = (runtime()?, tempfile::tempdir()?);
     write_rules(folder.path())?;
-    let mut services = [
+    let services = [
         Service::new(|server| Process::tidegate(server, folder.path()), &runtime, descriptors)?,
         Service::new(|server| Process::ratelimit(server, folder.path()), &runtime, descriptors)?,
     ];
     let mut taken = [Vec::new(), Vec::new()];
     for round in 0..=options.rounds {
-        for (service, taken) in services.iter_mut().zip(&mut taken) {
+        for (service, taken) in services.iter().zip(&mut taken) {
             let used = service.round(&runtime, options.checks)?;
             if round > 0 {
                 taken.push(used);
@@ -120,12 +120,18 @@ impl Service {
         Ok(Self { process, server, asker: Arc::new(asker) })
     }
 
-    /// Microseconds per request.
-    fn round(&mut self, runtime: &Runtime, checks: usize) -> Result<f64> {
-        let used = || Ok(usage::of_process(self.process.id())? + usage::of_redis(&self.server)?);
-        let before = used().map_err(|error: anyhow::Error| error)?;
+    /// Microseconds per request. Fails if Redis was not asked about each: a service that cannot decide lets requests pass.
+    fn round(&self, runtime: &Runtime, checks: usize) -> Result<f64> {
+        let (commands, before) = (usage::commands_of_redis(&self.server)?, self.used()?);
         ask_all(runtime, &self.asker, checks)?;
-        Ok((used()? - before) / checks as f64)
+        let used = self.used()? - before;
+        let commands = usage::commands_of_redis(&self.server)? - commands;
+        ensure!(commands > 2.0 * checks as f64, "{commands} commands for {checks} requests are too few");
+        Ok(used / checks as f64)
+    }
+
+    fn used(&self) -> Result<f64> {
+        Ok(usage::of_process(self.process.id())? + usage::of_redis(&self.server)?)
     }
 }
 

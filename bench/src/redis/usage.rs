@@ -15,6 +15,11 @@ pub(super) fn bytes_of_redis(server: &Server) -> Result<f64> {
     field(&server.ask::<String>(&["INFO", "memory"]), "used_memory")
 }
 
+/// How many commands a Redis server has run, those of scripts among them.
+pub(super) fn commands_of_redis(server: &Server) -> Result<f64> {
+    field(&server.ask::<String>(&["INFO", "stats"]), "total_commands_processed")
+}
+
 /// Of this process, with all its threads.
 pub(super) fn own() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);

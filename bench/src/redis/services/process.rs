@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use tidegate_rig::Server;
 use tidegate_rig::patience::within;
 use tidegate_server::Config;
-use tidegate_server::config::{Listen, StoreKind};
+use tidegate_server::config::{Listen, Redis, StoreKind};
 
 /// The name that `go install` gives envoyproxy/ratelimit's server.
 const RATELIMIT: &str = "service_cmd";
@@ -87,6 +87,8 @@ pub(crate) fn serve(store: &str, rules: PathBuf) -> Result<()> {
         listen: Listen { grpc: Some(any), http: None, admin: None },
         rules: Some(rules),
         store: StoreKind::Redis(store.parse()?),
+        // Nobody is to be late, however busy the machine is.
+        redis: Redis { deadline: Duration::from_secs(5), ..Redis::default() },
         ..Config::default()
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
