@@ -1,4 +1,4 @@
-//! What the table behind the memory store is held to, and what was found of it by the parts of this run.
+//! What the table behind the memory store and the store in Redis are held to, and what was found by the parts of this run.
 
 use crate::report::{Table, shown};
 
@@ -23,10 +23,32 @@ pub(crate) enum Figure {
     WorstDecision,
     WorstWithoutWaiting,
     Allocations,
+    /// A check of four limits over as many counting commands in one pipeline, with so many requests under way.
+    OverPipeline {
+        depth: usize,
+        joined: bool,
+    },
+    /// The same over those commands to four slots.
+    OverSlots {
+        depth: usize,
+        joined: bool,
+    },
+    NodeOverPlain,
+    RedisBytesOfOne,
+    RedisBytesOfFour,
+    OverLimitador {
+        limits: usize,
+    },
+    OverRatelimit {
+        limits: usize,
+    },
 }
 
-/// All of them: what it is, its bound, and what stands behind the number and in how many digits.
-const FIGURES: [(Figure, &str, &str, (usize, &str)); 18] = [
+/// What it is, its bound, and what stands behind the number and in how many digits.
+type Row = (Figure, &'static str, &'static str, (usize, &'static str));
+
+/// Of the table.
+const TABLE: [Row; 18] = [
     (
         Figure::Instructions,
         "instructions over governor's, string key, the making of the key taken off",
@@ -82,6 +104,77 @@ const FIGURES: [(Figure, &str, &str, (usize, &str)); 18] = [
     (Figure::Allocations, "heap allocations per decision, steady state", "0", (2, "")),
 ];
 
+/// Of the store in Redis.
+const REDIS: [Row; 17] = [
+    (
+        Figure::OverPipeline { depth: 1, joined: false },
+        "Redis CPU of a check of 4 limits over 4 x (INCRBY + EXPIRE) in one pipeline, 1 under way, alone",
+        "at most 1.5x",
+        (2, "x"),
+    ),
+    (
+        Figure::OverPipeline { depth: 16, joined: false },
+        "the same, 16 under way, alone",
+        "at most 1.5x",
+        (2, "x"),
+    ),
+    (
+        Figure::OverPipeline { depth: 16, joined: true },
+        "the same, 16 under way, joined",
+        "at most 1.5x",
+        (2, "x"),
+    ),
+    (
+        Figure::OverPipeline { depth: 64, joined: false },
+        "the same, 64 under way, alone",
+        "at most 1.5x",
+        (2, "x"),
+    ),
+    (
+        Figure::OverPipeline { depth: 64, joined: true },
+        "the same, 64 under way, joined",
+        "at most 1.5x",
+        (2, "x"),
+    ),
+    (
+        Figure::OverSlots { depth: 1, joined: false },
+        "the same over these commands to 4 slots over 4 connections, 1 under way, alone",
+        "below 1x",
+        (2, "x"),
+    ),
+    (Figure::OverSlots { depth: 16, joined: false }, "the same, 16 under way, alone", "below 1x", (2, "x")),
+    (Figure::OverSlots { depth: 16, joined: true }, "the same, 16 under way, joined", "below 1x", (2, "x")),
+    (Figure::OverSlots { depth: 64, joined: false }, "the same, 64 under way, alone", "below 1x", (2, "x")),
+    (Figure::OverSlots { depth: 64, joined: true }, "the same, 64 under way, joined", "below 1x", (2, "x")),
+    (
+        Figure::NodeOverPlain,
+        "node CPU per check over the plain `redis` crate calling the script, 128 under way",
+        "at most 1.2x",
+        (2, "x"),
+    ),
+    (
+        Figure::RedisBytesOfOne,
+        "Redis bytes per counter, GCRA, 1M entities with 1 limit",
+        "at most 170",
+        (1, ""),
+    ),
+    (Figure::RedisBytesOfFour, "the same with 4 limits", "at most 60", (1, "")),
+    (
+        Figure::OverLimitador { limits: 1 },
+        "node and Redis CPU per decision over limitador's, 1 limit",
+        "at most 0.5x",
+        (2, "x"),
+    ),
+    (Figure::OverLimitador { limits: 4 }, "the same, 4 limits", "at most 0.5x", (2, "x")),
+    (
+        Figure::OverRatelimit { limits: 1 },
+        "service and Redis CPU per request over envoyproxy/ratelimit's, 1 descriptor",
+        "at most 0.5x",
+        (2, "x"),
+    ),
+    (Figure::OverRatelimit { limits: 4 }, "the same, 4 descriptors", "at most 0.5x", (2, "x")),
+];
+
 /// What was found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Found(Vec<(Figure, f64)>);
@@ -96,17 +189,22 @@ impl Found {
         self.0.iter().find(|(other, _)| *other == figure).map(|(_, value)| *value)
     }
 
-    /// The list of bounds, unless there is nothing to hold against them. A bound that is missed does not end the run.
+    /// The lists of bounds, unless there is nothing to hold against them. A bound that is missed does not end the run.
     pub(crate) fn report(&self) {
-        if self.0.is_empty() {
+        self.list("What the table is held to", &TABLE);
+        self.list("What the store in Redis is held to", &REDIS);
+    }
+
+    fn list(&self, title: &str, rows: &[Row]) {
+        if rows.iter().all(|(figure, ..)| self.of(*figure).is_none()) {
             return;
         }
-        println!("## What the table is held to\n");
+        println!("## {title}\n");
         println!("A dash where the part that finds it was not run, or not with as many keys.\n");
         let mut table = Table::new("figure", ["bound", "found"]);
-        for (figure, about, bound, (digits, unit)) in FIGURES {
-            let found = shown(self.of(figure), |value| format!("{value:.digits$}{unit}"));
-            table.row(&about, [bound.to_owned(), found]);
+        for (figure, about, bound, (digits, unit)) in rows {
+            let found = shown(self.of(*figure), |value| format!("{value:.digits$}{unit}"));
+            table.row(about, [(*bound).to_owned(), found]);
         }
         println!("{table}");
     }

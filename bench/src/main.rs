@@ -3,7 +3,8 @@
 //! The parent prints tables on standard output and its progress on standard error. Every engine runs in a child process,
 //! which is this same program with the words `serve ENGINE KIND LIMITS`, and does what the parent writes to it. Matching,
 //! checking and plans run in the parent; only their instructions are counted in a child, with the words `match CASE REPEATS`,
-//! `check CASE REPEATS` and `plan CASE REPEATS`. The table grows in a child of its own: `grow SIZES`.
+//! `check CASE REPEATS` and `plan CASE REPEATS`. The table grows in a child of its own: `grow SIZES`. So does our server run that is
+//! set beside others: `node STORE RULES`.
 
 mod allocations;
 mod bounds;
@@ -17,12 +18,14 @@ mod matching;
 mod memory;
 mod probe;
 mod protocol;
+mod redis;
 mod report;
 mod rounds;
 mod session;
 mod table;
 mod words;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -39,14 +42,15 @@ Usage: tidegate-bench [OPTIONS]
 Options:
   --quick          a smoke run: 3 short rounds, few keys, no valgrind
   --only PARTS     only these, separated by commas: probe, time, memory, allocations, callgrind, match,
-                   check, table
+                   check, table, redis
   --rounds N       rounds per case (default 15, at least 1)
   --keys N,N,..    numbers of keys to time; 1 is one hot key (default 1,100000,10000000)
   --help           this text
 ";
 
 /// The parts of a report, in the order in which they are printed.
-const PARTS: [&str; 8] = ["probe", "time", "memory", "allocations", "callgrind", "match", "check", "table"];
+const PARTS: [&str; 9] =
+    ["probe", "time", "memory", "allocations", "callgrind", "match", "check", "table", "redis"];
 
 /// What was typed, completed by what the mode implies.
 struct Options {
@@ -56,6 +60,7 @@ struct Options {
     allocation_ops: u32,
     matching: matching::Plan,
     table: table::Plan,
+    redis: redis::Plan,
 }
 
 enum Action {
@@ -65,6 +70,7 @@ enum Action {
     Check(checking::Case, u32),
     Plan(table::Way, u32),
     Grow(Vec<u32>),
+    Node(String, PathBuf),
     Report(Options),
 }
 
@@ -92,6 +98,7 @@ fn act(action: Action) -> Result<()> {
         Action::Check(case, repeats) => checking::serve(case, repeats),
         Action::Plan(way, repeats) => table::serve(way, repeats),
         Action::Grow(sizes) => table::grow(&sizes),
+        Action::Node(store, rules) => redis::serve(&store, rules),
         Action::Report(options) => report_all(&options),
     }
 }
@@ -108,7 +115,8 @@ fn report_all(options: &Options) -> Result<()> {
             "callgrind" => callgrind::report(&mut found)?,
             "match" => matching::report(&options.matching)?,
             "check" => checking::report(&options.matching)?,
-            _ => table::report(&options.table, &mut found)?,
+            "table" => table::report(&options.table, &mut found)?,
+            _ => redis::report(&options.redis, &mut found)?,
         }
     }
     found.report();
@@ -124,6 +132,7 @@ impl Options {
             allocation_ops: 100_000,
             matching: matching::Plan { rounds: 15, milliseconds: 50, counts_instructions: true },
             table: table::Plan::full(),
+            redis: redis::Plan::full(),
         }
     }
 
@@ -135,6 +144,7 @@ impl Options {
             allocation_ops: 10_000,
             matching: matching::Plan { rounds: 3, milliseconds: 5, counts_instructions: false },
             table: table::Plan::quick(),
+            redis: redis::Plan::quick(),
         }
     }
 }
@@ -164,6 +174,10 @@ fn parse(mut arguments: Parser) -> Result<Action> {
             Arg::Value(word) if word == "grow" => {
                 return Ok(Action::Grow(numbers(&arguments.value()?.string()?)?));
             }
+            Arg::Value(word) if word == "node" => {
+                let store = arguments.value()?.string()?;
+                return Ok(Action::Node(store, arguments.value()?.into()));
+            }
             other => bail!("{}\nhint: --help lists the options", other.unexpected()),
         }
     }
@@ -172,6 +186,7 @@ fn parse(mut arguments: Parser) -> Result<Action> {
     options.timing.rounds = rounds.unwrap_or(options.timing.rounds);
     options.matching.rounds = rounds.unwrap_or(options.matching.rounds);
     options.table.rounds = rounds.unwrap_or(options.table.rounds);
+    options.redis.rounds = rounds.unwrap_or(options.redis.rounds);
     options.timing.keys = keys.unwrap_or(options.timing.keys);
     Ok(Action::Report(options))
 }

@@ -6,6 +6,9 @@
 use std::time::Duration;
 
 use crate::algorithm::MAX_USED;
+use crate::algorithm::fixed_window::WindowState;
+use crate::algorithm::meter::MeterState;
+use crate::algorithm::sliding_window::PartsState;
 use crate::limit::{Algorithm, Kind, Limit};
 use crate::rate::Rate;
 use crate::state::{Form, State};
@@ -84,6 +87,25 @@ impl State {
             5 => Form::Slots(Box::new(Portable::read(input)?)),
             _ => return None,
         }))
+    }
+}
+
+/// States of the common kinds from their numbers, for stores that write them in their own way; `None` if they cannot be states.
+impl State {
+    /// A meter: units, the instant since which they drain and its part, and the time until nothing of it counts.
+    pub fn from_meter(numbers: [u64; 4]) -> Option<Self> {
+        MeterState::of(numbers).map(|state| Self(Form::Meter(state)))
+    }
+
+    /// A fixed window: units, its first instant and its length.
+    pub fn from_window(numbers: [u64; 3]) -> Option<Self> {
+        WindowState::of(numbers).map(|state| Self(Form::Window(state)))
+    }
+
+    /// A sliding window: the first instant of its newest part, the time until nothing of it counts, and the counts of its parts, the
+    /// newest first.
+    pub fn from_parts([start_us, span_us]: [u64; 2], counts: &[u64]) -> Option<Self> {
+        PartsState::of(start_us, span_us, counts.into()).map(|state| Self(Form::Parts(state)))
     }
 }
 

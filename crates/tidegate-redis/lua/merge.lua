@@ -1,19 +1,18 @@
 -- The common check, entry by entry: the value may have others than those that are asked about.
 local pack, read, byte, sub = struct.pack, struct.unpack, string.byte, string.sub
-local EXACT, STANDSTILL, ENTRY, ASKED = 9007199254740992, 1000000, 22, 18
+local EXACT, STANDSTILL, ENTRY, KINDS = 9007199254740992, 1000000, 22, 4294967296
 
--- Windows take an entry's place in the value, 0 if it has none, and a charge's place in what is asked. They give the new entry and
--- when it expires; false if the charge is refused, nothing if it is not common.
-local function fixed_window(value, entry, told, at, now)
-  local id, cost, amount, length, form = read('<I4I4I4I5B', told, at)
+-- Windows take a charge's numbers, the value, and an entry's place in it, 0 if it has none. They give the new entry and when it
+-- expires; false if the charge is refused, nothing if it is not common. A window begins with its first hit, or is aligned.
+local function fixed_window(name, cost, amount, begins, length, value, entry, now)
   local used, start, time = 0, nil, now
   if entry > 0 then
-    local old_used, old_start = read('<I4I7', value, entry + 5)
+    local old_used, old_start = read('<I3I7', value, entry + 5)
     if old_start <= now + STANDSTILL then
       if time < old_start then
         time = old_start
       end
-      if form == 4 then
+      if begins == 1 then
         start = time < old_start + length and old_start or time
       else
         start = time - time % length
@@ -21,16 +20,15 @@ local function fixed_window(value, entry, told, at, now)
       used = old_start >= start and old_used or 0
     end
   end
-  start = start or (form == 4 and time or time - time % length)
+  start = start or (begins == 1 and time or time - time % length)
   used = used + cost
   if used > amount then
     return false
   end
-  return pack('<I4BI4I7I6', id, 3, used, start, length), start + length
+  return pack('<I5I3I7I7', name, used, start, length), start + length
 end
 
-local function sliding_window(value, entry, told, at, now)
-  local id, cost, amount, length = read('<I4I3I3I7', told, at)
+local function sliding_window(name, cost, amount, length, value, entry, now)
   local newest, oldest, start, time = 0, 0, nil, now
   if entry > 0 then
     local old_newest, old_start, old_oldest = read('<I3I7I3', value, entry + 5)
@@ -62,7 +60,7 @@ local function sliding_window(value, entry, told, at, now)
   if used + cost > amount then
     return false
   end
-  return pack('<I4BI3I7I3I4', id, 5, newest + cost, start, oldest, length), start + 2 * length
+  return pack('<I5I3I7I3I4', name, newest + cost, start, oldest, length), start + 2 * length
 end
 
 -- When an entry that nobody asks about expires.
@@ -72,7 +70,7 @@ local function expiry(value, entry)
     local _, since, _, span = read('<I3I7I2I5', value, entry + 5)
     return since + span
   elseif kind == 3 then
-    local _, start, span = read('<I4I7I6', value, entry + 5)
+    local _, start, span = read('<I3I7I7', value, entry + 5)
     return start + span
   end
   local newest, start, oldest, length = read('<I3I7I3I4', value, entry + 5)
@@ -81,7 +79,7 @@ end
 
 -- A meter's new entry from its old one: so many units at a mark, and the time in which they drain. False if refused, nothing if
 -- its sums are too large.
-local function meter(id, cost, capacity, units, per, used, since, part, span, now)
+local function meter(name, cost, capacity, units, per, used, since, part, span, now)
   if since + span <= now or since > now + STANDSTILL then
     used, since, part = 0, now, 0
   else
@@ -112,19 +110,17 @@ local function meter(id, cost, capacity, units, per, used, since, part, span, no
   if rest > 0 then
     span = span + 1
   end
-  return pack('<I4BI3I7I2I5', id, 1, used, since, part, span), since + span
+  return pack('<I5I3I7I2I5', name, used, since, part, span), since + span
 end
 
 -- One check. Entries and charges are both in the order of their ids; entries that nobody asks about stay if they count.
 local function check(key, told, value, now, slack)
+  local numbers = { cmsgpack.unpack(told) }
   local text, count, last, entry, stop = '\1\1', 0, 0, 3, #value
-  local id, kind, cost, capacity, units, per, its_id, used, since, part, span, changed, expires, _
-  for at = 14, #told + ASKED, ASKED do
-    if at < #told then
-      id, cost, capacity, units, per, kind = read('<I4I3I3I2I5B', told, at)
-    else
-      id = EXACT
-    end
+  local name, id, cost, most, units, per, its_id, used, since, part, span, changed, expires, _
+  for at = 4, #numbers + 1, 5 do
+    name = numbers[at]
+    id = name and name % KINDS or EXACT
     while entry < stop do
       its_id, _, used, since, part, span = read('<I4BI3I7I2I5', value, entry)
       if its_id >= id then
@@ -137,21 +133,22 @@ local function check(key, told, value, now, slack)
       end
       entry = entry + ENTRY
     end
-    if id == EXACT then
+    if not name then
       break
     end
-    local own = 0
+    cost, most, units, per = numbers[at + 1], numbers[at + 2], numbers[at + 3], numbers[at + 4]
+    local own, kind = 0, (name - id) / KINDS
     if entry < stop and its_id == id then
       own, entry = entry, entry + ENTRY
     else
       used, since, part, span = 0, now, 0, 0
     end
     if kind == 1 then
-      changed, expires = meter(id, cost, capacity, units, per, used, since, part, span, now)
+      changed, expires = meter(name, cost, most, units, per, used, since, part, span, now)
     elseif kind == 5 then
-      changed, expires = sliding_window(value, own, told, at, now)
+      changed, expires = sliding_window(name, cost, most, per, value, own, now)
     else
-      changed, expires = fixed_window(value, own, told, at, now)
+      changed, expires = fixed_window(name, cost, most, units, per, value, own, now)
     end
     if not changed then
       return changed
@@ -162,8 +159,7 @@ local function check(key, told, value, now, slack)
   if count > 16 then
     return nil
   end
-  redis.call('SET', key, text, 'PX', math.floor((last - now + 999) / 1000) + slack)
+  local left = last - now + 999
+  redis.call('PSETEX', key, string.format('%d', (left - left % 1000) / 1000 + slack), text)
   return true
 end
-
-return check

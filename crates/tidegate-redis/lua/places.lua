@@ -29,7 +29,7 @@ local function entry_at(value, at)
     a, b, c, d, behind = read(kind == 1 and '<I3I7I2I5' or '<I7I7I7I7', value, at + 5)
     return { form = 1, used = a, since = b, part = c, empty = b + d }, id, behind
   elseif kind == 3 or kind == 4 then
-    a, b, c, behind = read(kind == 3 and '<I4I7I6' or '<I7I7I7', value, at + 5)
+    a, b, c, behind = read(kind == 3 and '<I3I7I7' or '<I7I7I7', value, at + 5)
     return { form = 2, used = a, start = b, stop = b + c }, id, behind
   elseif kind == 5 then
     a, b, c, d, behind = read('<I3I7I3I4', value, at + 5)
@@ -53,8 +53,8 @@ local function entry_of(id, state)
     return pack('<I4BI7I7I7I7', id, 2, state.used, state.since, state.part, span), 2
   elseif state.form == 2 then
     local span = state.stop - state.start
-    if state.used < 4294967296 and span < 281474976710656 then
-      return pack('<I4BI4I7I6', id, 3, state.used, state.start, span), 3
+    if state.used < 16777216 then
+      return pack('<I4BI3I7I7', id, 3, state.used, state.start, span), 3
     end
     return pack('<I4BI7I7I7', id, 4, state.used, state.start, span), 4
   end

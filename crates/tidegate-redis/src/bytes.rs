@@ -13,6 +13,18 @@ pub(crate) fn put_double(number: u64, out: &mut Vec<u8>) {
     out.extend(double(number).to_le_bytes());
 }
 
+/// A number as MessagePack has it, which scripts read faster than anything else; what is larger than any count is cut.
+pub(crate) fn put_packed(number: u64, out: &mut Vec<u8>) {
+    let number = number.min(LAST);
+    match (u8::try_from(number), u16::try_from(number), u32::try_from(number)) {
+        (Ok(small @ ..0x80), ..) => out.push(small),
+        (Ok(byte), ..) => out.extend([0xcc, byte]),
+        (_, Ok(short), _) => out.extend([0xcd].into_iter().chain(short.to_be_bytes())),
+        (.., Ok(long)) => out.extend([0xce].into_iter().chain(long.to_be_bytes())),
+        _ => out.extend([0xcf].into_iter().chain(number.to_be_bytes())),
+    }
+}
+
 /// Takes bytes from the beginning.
 pub(crate) fn take<const N: usize>(input: &mut &[u8]) -> Option<[u8; N]> {
     let (first, rest) = input.split_first_chunk()?;

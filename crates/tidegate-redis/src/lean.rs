@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use tidegate_core::{Charge, Limit, Numbers, Outcome, Pay, Plan, State, Timestamp, Window};
 use tidegate_store::{Answer, Verdicts};
 
-use crate::bytes::double;
+use crate::bytes::put_packed;
 use crate::call::Call;
 use crate::names::{Form, Seat};
 use crate::{scripts, value};
@@ -15,29 +15,14 @@ use crate::{scripts, value};
 /// The most charges that it is worth it for.
 const MOST_CHARGES: usize = 8;
 
-/// The instant, how much longer values are kept, and how many charges there are if all are meters.
-const HEAD_BYTES: usize = 13;
-
-/// Kinds of charges.
-const METER: u8 = 1;
-const ALIGNED: u8 = 3;
-const FIRST_HIT: u8 = 4;
-const SLIDING: u8 = 5;
+/// Kinds of entries.
+const METER: u64 = 1;
+const FIXED: u64 = 3;
+const SLIDING: u64 = 5;
 
 /// What is asked of the lean script.
 pub(crate) struct Lean {
     told: Vec<u8>,
-}
-
-/// Writes numbers in so many bytes each, if they fit.
-fn put<const N: usize>(fields: [(u64, usize); N], out: &mut Vec<u8>) -> Option<()> {
-    for (number, bytes) in fields {
-        if number >> (8 * bytes) > 0 {
-            return None;
-        }
-        out.extend_from_slice(&number.to_le_bytes()[..bytes]);
-    }
-    Some(())
 }
 
 impl Lean {
@@ -47,10 +32,9 @@ impl Lean {
         if plan.len() > MOST_CHARGES || plan.idempotency().is_some() {
             return None;
         }
-        let mut told = Vec::with_capacity(HEAD_BYTES + 18 * plan.len());
-        told.extend(double(now_us).to_le_bytes());
-        told.extend(slack_ms.to_le_bytes());
-        told.push(0);
+        let mut told = Vec::with_capacity(4 + 22 * plan.len());
+        let count = u64::try_from(plan.len()).ok()?;
+        [now_us, slack_ms.into(), count].into_iter().for_each(|number| put_packed(number, &mut told));
         let mut order: SmallVec<[usize; MOST_CHARGES]> = (0..plan.len()).collect();
         order.sort_unstable_by_key(|index| seats[*index].id);
         let mut last = None;
@@ -59,11 +43,9 @@ impl Lean {
             if seat.key != first.key || last.replace(seat.id) == Some(seat.id) || !is_common(&charge) {
                 return None;
             }
-            told.extend(seat.id.to_le_bytes());
-            put_charge(charge.limit, charge.cost, &mut told)?;
-        }
-        if told[HEAD_BYTES..].chunks(18).all(|charge| charge.ends_with(&[METER])) {
-            told[HEAD_BYTES - 1] = u8::try_from(plan.len()).ok()?;
+            let (kind, numbers) = numbers(charge.limit, charge.cost)?;
+            put_packed(kind << 32 | u64::from(seat.id), &mut told);
+            numbers.into_iter().for_each(|number| put_packed(number, &mut told));
         }
         Some(Self { told })
     }
@@ -81,21 +63,36 @@ pub(crate) struct Before {
     now: Option<Timestamp>,
 }
 
-/// Reads a reply: one of an array, or the only one in it. `Err` if it is no reply of this script.
+/// Reads a reply: of a call that ran alone the time and the value in one string, of joined ones the value and then the time.
+/// `Err` if it is no reply of this script.
 pub(crate) fn before(reply: redis::Value) -> Result<Option<Before>, Garbled> {
     match reply {
         redis::Value::Nil => Ok(None),
-        redis::Value::Array(mut parts) if matches!(parts.first(), Some(redis::Value::BulkString(_))) => {
-            let time = parts.split_off(1);
-            let Some(redis::Value::BulkString(value)) = parts.pop() else { return Err(Garbled) };
-            let now = match time.as_slice() {
-                [] => None,
-                [seconds, micros] => Some(instant(seconds, micros).ok_or(Garbled)?),
-                _ => return Err(Garbled),
-            };
-            Ok(Some(Before { value, now }))
+        redis::Value::BulkString(mut bytes) => {
+            // A value begins with its version, which is no digit.
+            if !bytes.first().is_some_and(u8::is_ascii_digit) {
+                return Ok(Some(Before { value: bytes, now: None }));
+            }
+            let mut spaces = (0..bytes.len()).filter(|index| bytes[*index] == b' ');
+            let end = spaces.nth(1).ok_or(Garbled)?;
+            let now = Some(instant(&bytes[..end]).ok_or(Garbled)?);
+            bytes.drain(..=end);
+            Ok(Some(Before { value: bytes, now }))
         }
-        redis::Value::Array(mut replies) if replies.len() == 1 => before(replies.remove(0)),
+        redis::Value::Array(parts) => {
+            let mut parts = parts.into_iter();
+            let (value, time) = (parts.next().ok_or(Garbled)?, parts.next());
+            let now = match &time {
+                Some(redis::Value::BulkString(time)) => Some(instant(time).ok_or(Garbled)?),
+                Some(_) => return Err(Garbled),
+                None => None,
+            };
+            match value {
+                redis::Value::BulkString(value) => Ok(Some(Before { value, now })),
+                redis::Value::Nil => Ok(None),
+                _ => Err(Garbled),
+            }
+        }
         _ => Err(Garbled),
     }
 }
@@ -103,12 +100,11 @@ pub(crate) fn before(reply: redis::Value) -> Result<Option<Before>, Garbled> {
 /// A reply that cannot be understood.
 pub(crate) struct Garbled;
 
-fn instant(seconds: &redis::Value, micros: &redis::Value) -> Option<Timestamp> {
-    let number = |value: &redis::Value| match value {
-        redis::Value::BulkString(digits) => std::str::from_utf8(digits).ok()?.parse::<u64>().ok(),
-        _ => None,
-    };
-    Some(Timestamp::from_micros(number(seconds)?.checked_mul(1_000_000)?.checked_add(number(micros)?)?))
+/// Seconds and microseconds, as the server says them.
+fn instant(time: &[u8]) -> Option<Timestamp> {
+    let (seconds, micros) = std::str::from_utf8(time).ok()?.split_once(' ')?;
+    let (seconds, micros) = (seconds.parse::<u64>().ok()?, micros.parse().ok()?);
+    Some(Timestamp::from_micros(seconds.checked_mul(1_000_000)?.checked_add(micros)?))
 }
 
 /// The answer, from the value as it was, at the server's time or at that one; `None` if it cannot be read.
@@ -145,25 +141,30 @@ fn is_common(charge: &Charge<'_>) -> bool {
     charge.group == 0 && charge.pay == Pay::IfAdmitted && charge.cost > 0
 }
 
-/// Writes a charge, if all sums over it stay small: below 2^53 while it is within its limit.
-fn put_charge(limit: &Limit, cost: u64, told: &mut Vec<u8>) -> Option<()> {
+/// The kind and the numbers of a charge, if they fit into an entry and all sums over it stay small: below 2^53 while it is within
+/// its limit.
+fn numbers(limit: &Limit, cost: u64) -> Option<(u64, [u64; 4])> {
+    let fit = |numbers: [(u64, u32); 4]| {
+        let fits = numbers.iter().all(|(number, bytes)| number >> (8 * bytes) == 0);
+        fits.then(|| numbers.map(|(number, _)| number))
+    };
     match limit.numbers() {
         Numbers::Meter { capacity, rate, .. } => {
             let product = capacity.checked_mul(rate.per_us()).filter(|product| *product < 1 << 52);
             product.filter(|_| limit.window_us().is_some_and(|drain_us| drain_us < (1 << 40) - 1))?;
-            put([(cost, 3), (capacity, 3), (rate.units(), 2), (rate.per_us(), 5), (METER.into(), 1)], told)
+            Some((METER, fit([(cost, 3), (capacity, 3), (rate.units(), 2), (rate.per_us(), 5)])?))
         }
         Numbers::FixedWindow { amount, window } => {
-            let (kind, length) = match window {
-                Window::Aligned(length) => (ALIGNED, length),
-                Window::FirstHit(length) => (FIRST_HIT, length),
+            let (begins, length) = match window {
+                Window::Aligned(length) => (0, length),
+                Window::FirstHit(length) => (1, length),
                 Window::Calendar(_) => return None,
             };
             let length_us = u64::try_from(length.as_micros()).ok()?;
-            put([(cost, 4), (amount, 4), (length_us, 5), (kind.into(), 1)], told)
+            Some((FIXED, fit([(cost, 3), (amount, 3), (begins, 1), (length_us, 5)])?))
         }
-        Numbers::SlidingWindow { amount, part_us, parts: 1 } if part_us < 1 << 32 => {
-            put([(cost, 3), (amount, 3), (part_us, 7), (SLIDING.into(), 1)], told)
+        Numbers::SlidingWindow { amount, part_us, parts: 1 } => {
+            Some((SLIDING, fit([(cost, 3), (amount, 3), (0, 1), (part_us, 4)])?))
         }
         _ => None,
     }

@@ -5,7 +5,7 @@
 
 use siphasher::sip128::{Hasher128 as _, SipHasher24};
 use std::hash::Hasher as _;
-use tidegate_core::{KeyRef, Limit, MAX_PART_BYTES, Numbers, Ticket, Window};
+use tidegate_core::{KeyRef, Limit, MAX_PART_BYTES, Numbers, Plan, Ticket, Window};
 
 /// The prefix of keys, unless the operator sets another.
 pub const DEFAULT_PREFIX: &str = "t:";
@@ -46,27 +46,60 @@ pub(crate) enum Form {
     Slots = 3,
 }
 
+/// Whose a counter is: all parts of its key but the limit's own, and their hashes.
+#[derive(Clone, Copy)]
+struct Owner<'key> {
+    home: &'key [u8],
+    rest: &'key [u8],
+    tag: Tag,
+    entity: u128,
+}
+
+impl Owner<'_> {
+    fn has(&self, key: KeyRef<'_>) -> bool {
+        self.home == key.home() && self.rest == own_parts(key).1
+    }
+}
+
 impl Names {
     pub(crate) fn new(prefix: &str, secret: [u8; 16]) -> Self {
         Self { prefix: prefix.as_bytes().to_vec(), secret }
     }
 
+    /// Where the counters of a plan are. What charges one after another share is worked out once.
+    pub(crate) fn seats(&self, plan: &Plan) -> Vec<Seat> {
+        let mut seats: Vec<Seat> = Vec::with_capacity(plan.len());
+        let mut last: Option<Owner<'_>> = None;
+        for charge in plan.charges() {
+            let owner = last.filter(|owner| owner.has(charge.key)).unwrap_or_else(|| self.owner(charge.key));
+            seats.push(self.seat_with(&owner, charge.key, charge.limit));
+            last = Some(owner);
+        }
+        seats
+    }
+
     /// Where the counter of a limit on a key is. Its value is chosen by what stays when the limit's numbers change.
     pub(crate) fn seat(&self, key: KeyRef<'_>, limit: &Limit) -> Seat {
-        let (identity, rest) = own_parts(key);
-        let id = self.hash32(&[identity, &limit.identity()]);
-        let tag = self.tag(key.home());
-        let entity = self.hash128(&[key.home(), rest]);
+        self.seat_with(&self.owner(key), key, limit)
+    }
+
+    fn seat_with(&self, owner: &Owner<'_>, key: KeyRef<'_>, limit: &Limit) -> Seat {
+        let id = self.hash32(&[own_parts(key).0, &limit.identity()]);
         let (form, suffix) = match limit.numbers() {
             Numbers::SlidingLog { .. } => (Form::Log, Some(b'g')),
             Numbers::Concurrency { .. } => (Form::Slots, Some(b's')),
             numbers => (Form::Packed, is_long(&numbers).then_some(b'l')),
         };
-        let mut key = self.key(tag, entity, suffix);
+        let mut key = self.key(owner.tag, owner.entity, suffix);
         if form != Form::Packed {
             digits(u128::from(id) << 96, 6, &mut key);
         }
-        Seat { tag, form, key, id: if form == Form::Packed { id } else { 0 } }
+        Seat { tag: owner.tag, form, key, id: if form == Form::Packed { id } else { 0 } }
+    }
+
+    fn owner<'key>(&self, key: KeyRef<'key>) -> Owner<'key> {
+        let (home, rest) = (key.home(), own_parts(key).1);
+        Owner { home, rest, tag: self.tag(home), entity: self.hash128(&[home, rest]) }
     }
 
     /// Where it is written who counts together.

@@ -23,18 +23,19 @@ pub(crate) static GENERAL: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// The common check.
+/// The common check: what is done for one charge stands in it once for each of a few, and what is done for other values where it
+/// is needed, so that nobody else pays for its functions.
 pub(crate) static LEAN: LazyLock<Script> = LazyLock::new(|| {
-    script(
-        concat!(
-            "local function merged()\n",
-            include_str!("../lua/merge.lua"),
-            "end\n",
-            include_str!("../lua/lean.lua"),
-        ),
-        true,
-    )
+    let charge = include_str!("../lua/lean_charge.lua");
+    let charges: String =
+        (1..=LEAN_CHARGES).map(|number| charge.replace("_n", &number.to_string())).collect();
+    let text = include_str!("../lua/lean.lua");
+    let text = text.replace("-- CHARGES\n", &charges).replace("-- MERGE\n", include_str!("../lua/merge.lua"));
+    script(text.leak(), true)
 });
+
+/// How many charges the lean script knows one by one.
+const LEAN_CHARGES: u8 = 4;
 
 /// What is written down under a key.
 pub(crate) static FETCH: LazyLock<Script> = LazyLock::new(|| script(include_str!("../lua/fetch.lua"), false));

@@ -53,10 +53,10 @@ pub(crate) fn state(form: Form, id: u32, mut input: &[u8]) -> Option<State> {
 pub(crate) fn take_entry(input: &mut &[u8]) -> Option<(u32, State)> {
     let id = u32::from_le_bytes(take(input)?);
     let state = match take_byte(input)? {
-        1 => meter(fields(input, [3, 7, 2, 5])?),
-        2 => meter(fields(input, [7; 4])?),
-        3 => window(fields(input, [4, 7, 6])?),
-        4 => window(fields(input, [7; 3])?),
+        1 => State::from_meter(fields(input, [3, 7, 2, 5])?),
+        2 => State::from_meter(fields(input, [7; 4])?),
+        3 => State::from_window(fields(input, [3, 7, 7])?),
+        4 => State::from_window(fields(input, [7; 3])?),
         5 => {
             let [newest, start, oldest, part] = fields(input, [3, 7, 3, 4])?;
             parts(start, part, &[newest, oldest])
@@ -71,20 +71,10 @@ pub(crate) fn take_entry(input: &mut &[u8]) -> Option<(u32, State)> {
     Some((id, state?))
 }
 
-fn meter([used, since, part, span]: [u64; 4]) -> Option<State> {
-    portable_state(1, &[used, since, part, span])
-}
-
-fn window([used, start, span]: [u64; 3]) -> Option<State> {
-    portable_state(2, &[used, start, span])
-}
-
 fn parts(start: u64, part: u64, counts: &[u64]) -> Option<State> {
     let newest = counts.iter().position(|count| *count > 0);
     let span = newest.map_or(0, |age| (counts.len() - age) as u64 * part);
-    let numbers: Vec<u64> =
-        [start, span, counts.len() as u64].into_iter().chain(counts.iter().copied()).collect();
-    portable_state(3, &numbers)
+    State::from_parts([start, span], counts)
 }
 
 fn log(input: &mut &[u8]) -> Option<State> {

@@ -5,9 +5,9 @@
 
 use std::time::Duration;
 
-use crate::algorithm::{Refund, add};
+use crate::algorithm::{MAX_USED, Refund, add};
 use crate::limit::{LimitError, amount_in_range, micros, within_max_window};
-use crate::portable::{Portable, put, take, take_byte, take_span, take_used};
+use crate::portable::{Portable, put, take, take_byte, take_span};
 use crate::time::Timestamp;
 use crate::verdict::{Outcome, Retry, Standing};
 
@@ -61,6 +61,11 @@ pub(crate) struct WindowState {
 }
 
 impl WindowState {
+    /// From its numbers as they are written; `None` if there are more units than any counter holds.
+    pub(crate) fn of([used, start_us, span_us]: [u64; 3]) -> Option<Self> {
+        (used <= MAX_USED).then_some(Self { used, start_us, end_us: start_us.wrapping_add(span_us) })
+    }
+
     pub(crate) const fn new(used: u64, start_us: u64, end_us: u64) -> Self {
         Self { used, start_us, end_us }
     }
@@ -272,7 +277,6 @@ impl Portable for WindowState {
     }
 
     fn read(input: &mut &[u8]) -> Option<Self> {
-        let (used, start_us) = (take_used(input)?, take(input)?);
-        Some(Self { used, start_us, end_us: start_us.wrapping_add(take(input)?) })
+        Self::of([take(input)?, take(input)?, take(input)?])
     }
 }

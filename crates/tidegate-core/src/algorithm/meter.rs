@@ -4,9 +4,9 @@
 //! never refused. Both hold exactly, because the level drains in whole units at exact marks ([`Rate`] keeps the part
 //! of a microsecond that is left over). The state is in units, so that other numbers can be applied to it.
 
-use crate::algorithm::add;
+use crate::algorithm::{MAX_USED, add};
 use crate::limit::{LimitError, amount_in_range, within_max_window};
-use crate::portable::{Portable, put, take, take_byte, take_used};
+use crate::portable::{Portable, put, take, take_byte};
 use crate::rate::{Mark, Rate};
 use crate::time::Timestamp;
 use crate::verdict::{Outcome, Retry, Standing};
@@ -28,6 +28,12 @@ pub(crate) struct MeterState {
 }
 
 impl MeterState {
+    /// From its numbers as they are written; `None` if there are more units than any counter holds.
+    pub(crate) fn of([used, us, part, span_us]: [u64; 4]) -> Option<Self> {
+        let since = Mark { us, part };
+        (used <= MAX_USED).then_some(Self { used, since, empty_at_us: us.wrapping_add(span_us) })
+    }
+
     pub(crate) const fn used(&self) -> u64 {
         self.used
     }
@@ -196,7 +202,6 @@ impl Portable for MeterState {
     }
 
     fn read(input: &mut &[u8]) -> Option<Self> {
-        let (used, us, part) = (take_used(input)?, take(input)?, take(input)?);
-        Some(Self { used, since: Mark { us, part }, empty_at_us: us.wrapping_add(take(input)?) })
+        Self::of([take(input)?, take(input)?, take(input)?, take(input)?])
     }
 }

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use crate::algorithm::{Refund, add};
+use crate::algorithm::{MAX_USED, Refund, add};
 use crate::limit::{LimitError, MAX_PARTS, amount_in_range, micros};
-use crate::portable::{Portable, put, take, take_byte, take_len, take_span, take_used};
+use crate::portable::{Portable, put, take, take_byte, take_len, take_span};
 use crate::rate::{scaled_down, scaled_up};
 use crate::time::Timestamp;
 use crate::verdict::{Outcome, Retry, Standing};
@@ -34,6 +34,13 @@ pub(crate) struct PartsState {
 }
 
 impl PartsState {
+    /// From its numbers as they are written; `None` if there are more parts or units than any counter holds.
+    pub(crate) fn of(start_us: u64, span_us: u64, counts: SmallVec<[u64; 2]>) -> Option<Self> {
+        let fits = (2..=MAX_PARTS as usize + 1).contains(&counts.len());
+        let fits = fits && counts.iter().all(|count| *count <= MAX_USED);
+        fits.then(|| Self { start_us, empty_at_us: start_us.wrapping_add(span_us), counts })
+    }
+
     pub(crate) fn counts(&self) -> &[u64] {
         &self.counts
     }
@@ -254,13 +261,8 @@ impl Portable for PartsState {
     }
 
     fn read(input: &mut &[u8]) -> Option<Self> {
-        let start_us = take(input)?;
-        let empty_at_us = start_us.wrapping_add(take(input)?);
-        let len = take_len(input, 1)?;
-        if !(2..=MAX_PARTS as usize + 1).contains(&len) {
-            return None;
-        }
-        let counts = (0..len).map(|_| take_used(input)).collect::<Option<_>>()?;
-        Some(Self { start_us, empty_at_us, counts })
+        let (start_us, span_us, len) = (take(input)?, take(input)?, take_len(input, 1)?);
+        let counts = (0..len).map(|_| take(input)).collect::<Option<_>>()?;
+        Self::of(start_us, span_us, counts)
     }
 }

@@ -75,7 +75,8 @@ impl Joiner {
         match self.way(call, deadline) {
             Way::Alone => {
                 let _turn = Turn(self);
-                run_alone(&self.link, call, false, deadline).await
+                // Apart, so that those who wait in the queue do not carry its room about.
+                Box::pin(run_alone(&self.link, call, false, deadline)).await
             }
             Way::Queued { number, answer } => match timeout_at(deadline, answer).await {
                 Ok(Ok(outcome)) => outcome,

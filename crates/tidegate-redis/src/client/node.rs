@@ -81,7 +81,7 @@ impl Node {
         let joiner = self.next_link();
         let outcome = match manner {
             Manner::Plain => joiner.run(call, deadline).await,
-            Manner::Asking => run_alone(joiner.link(), call, true, deadline).await,
+            Manner::Asking => Box::pin(run_alone(joiner.link(), call, true, deadline)).await,
         };
         learn(&outcome, &mut attempt, joiner.link());
         outcome.map_err(at)

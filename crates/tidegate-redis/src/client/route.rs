@@ -30,7 +30,11 @@ pub(crate) async fn run(topology: &Topology, call: Arc<Call>, deadline: Instant)
     loop {
         let outcome = way.node.run(&way.call, way.manner, deadline).await;
         let reply = outcome.inspect_err(|error| way.doubt(error.fault))?;
-        if let Some(answer) = way.follow(reply).await? {
+        if let Reply::Answer(answer) = reply {
+            return Ok(answer);
+        }
+        // Apart, so that the common way does not carry its room about.
+        if let Some(answer) = Box::pin(way.follow(reply)).await? {
             return Ok(answer);
         }
     }

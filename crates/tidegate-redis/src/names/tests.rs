@@ -74,6 +74,23 @@ fn a_key_without_own_parts_and_one_with_a_long_part_have_names() {
 }
 
 #[test]
+fn charges_of_a_plan_have_the_seats_that_they_have_by_themselves() {
+    let long = Limit::sliding_window(5, Duration::from_secs(86_400)).unwrap();
+    let mut plan = Plan::new();
+    for (home, own, limit) in [
+        ("acme", ["a", "bob"], gcra()),
+        ("acme", ["b", "bob"], long),
+        ("acme", ["b", "eve"], gcra()),
+        ("ecma", ["b", "eve"], gcra()),
+        ("acme", ["c", "eve"], Limit::concurrency(5, Duration::from_secs(1)).unwrap()),
+    ] {
+        plan.charge(Key { home: &[home.as_bytes()], own: &own.map(str::as_bytes) }, limit, 1).unwrap();
+    }
+    let alone: Vec<Seat> = plan.charges().map(|charge| names().seat(charge.key, charge.limit)).collect();
+    assert!(names().seats(&plan) == alone);
+}
+
+#[test]
 fn another_secret_makes_other_names() {
     let key = Key { home: &[b"acme"], own: &[b"a"] }.encode().unwrap();
     let other = Names::new(DEFAULT_PREFIX, [8; 16]).seat(key.as_ref(), &gcra());

@@ -18,10 +18,21 @@ impl<C: Caller + 'static> Redis<C> {
         if let Some(answer) = self.decided_leanly(plan, &seats, now).await? {
             return Ok(answer);
         }
-        if !self.is_one_call(plan, &seats, None) {
-            return self.decided_across(plan, &seats, now).await;
+        // Apart, so that the common way does not carry its room about.
+        Box::pin(self.decided_at_length(plan, &seats, now)).await
+    }
+
+    /// Decides a plan that is not a common one.
+    async fn decided_at_length(
+        &self,
+        plan: &Plan,
+        seats: &[Seat],
+        now: Timestamp,
+    ) -> Result<Answer, StoreError> {
+        if !self.is_one_call(plan, seats, None) {
+            return self.decided_across(plan, seats, now).await;
         }
-        let mut draft = Draft::new(plan, &seats, |_| true).named(plan, &self.names);
+        let mut draft = Draft::new(plan, seats, |_| true).named(plan, &self.names);
         if draft.is_empty() {
             return Ok(nothing(plan));
         }
@@ -155,7 +166,7 @@ impl<C: Caller + 'static> Redis<C> {
     }
 
     fn seats(&self, plan: &Plan) -> Vec<Seat> {
-        plan.charges().map(|charge| self.names.seat(charge.key, charge.limit)).collect()
+        self.names.seats(plan)
     }
 }
 

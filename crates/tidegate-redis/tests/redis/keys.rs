@@ -128,7 +128,7 @@ fn a_value_that_lends_too_much_says_so_and_charges_nothing() {
     assert!(reserve(9_999).unwrap().allowed());
 }
 
-/// Calls of the lean script are joined: keys and arguments one after another, and as many replies.
+/// Calls of the lean script are joined: keys and arguments one after another, as many replies, and the time for all.
 #[test]
 fn joined_calls_are_answered_one_by_one() {
     let server = Server::redis();
@@ -185,8 +185,10 @@ impl Joining {
         let arguments = all.iter().flat_map(|(call, _)| call.arguments.clone()).collect();
         let joined = Call::new(all[0].0.script, keys, arguments);
         let redis::Value::Array(replies) = self.server.call(joined).await? else { panic!("no array") };
-        for ((_, give), reply) in all.into_iter().zip(replies) {
-            give.send(reply).unwrap();
+        let (time, values) = replies.split_last().unwrap();
+        assert_eq!(values.len(), all.len());
+        for ((_, give), value) in all.into_iter().zip(values) {
+            give.send(redis::Value::Array(vec![value.clone(), time.clone()])).unwrap();
         }
         Ok(())
     }

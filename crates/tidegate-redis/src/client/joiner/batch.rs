@@ -61,13 +61,18 @@ impl Batch {
         line.run_each(&calls).await
     }
 
-    /// Everybody's part of one reply to all.
+    /// Everybody's part of one reply to all, with what stands behind the parts because it concerns everybody.
     fn part(&self, reply: Reply) -> Result<Vec<Reply>, Trouble> {
         let checks: usize = self.calls().map(|call| call.arguments.len()).sum();
         match reply {
-            Reply::Answer(Value::Array(answers)) if answers.len() == checks => {
+            Reply::Answer(answer) if self.members.len() == 1 => Ok(vec![Reply::Answer(answer)]),
+            Reply::Answer(Value::Array(mut answers)) if answers.len() >= checks => {
+                let for_all = answers.split_off(checks);
                 let mut answers = answers.into_iter();
-                let part = |call: &Call| answers.by_ref().take(call.arguments.len()).collect();
+                let part = |call: &Call| {
+                    let own = answers.by_ref().take(call.arguments.len());
+                    own.chain(for_all.iter().cloned()).collect()
+                };
                 Ok(self.calls().map(part).map(|part| Reply::Answer(Value::Array(part))).collect())
             }
             Reply::Answer(_) => Err(Trouble::after_sending(Fault::Garbled)),
