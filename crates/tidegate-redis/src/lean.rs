@@ -34,7 +34,9 @@ impl Lean {
         }
         let mut told = Vec::with_capacity(4 + 22 * plan.len());
         let count = u64::try_from(plan.len()).ok()?;
-        [now_us, slack_ms.into(), count].into_iter().for_each(|number| put_packed(number, &mut told));
+        for number in [now_us, slack_ms.into(), count] {
+            put_packed(number, &mut told);
+        }
         let mut order: SmallVec<[usize; MOST_CHARGES]> = (0..plan.len()).collect();
         order.sort_unstable_by_key(|index| seats[*index].id);
         let mut last = None;
@@ -45,7 +47,9 @@ impl Lean {
             }
             let (kind, numbers) = numbers(charge.limit, charge.cost)?;
             put_packed(kind << 32 | u64::from(seat.id), &mut told);
-            numbers.into_iter().for_each(|number| put_packed(number, &mut told));
+            for number in numbers {
+                put_packed(number, &mut told);
+            }
         }
         Some(Self { told })
     }
