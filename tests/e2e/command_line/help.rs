@@ -13,6 +13,7 @@ async fn every_command_has_the_help_that_was_reviewed() {
         "init --help",
         "check --help",
         "explain --help",
+        "nodes --help",
         "rules --help",
         "rules list --help",
         "rules off --help",
@@ -34,7 +35,7 @@ async fn the_first_page_names_every_command_whose_help_is_reviewed() {
     let names: Vec<&str> = listed.filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(
         names,
-        ["serve", "validate", "init", "check", "explain", "rules", "demo", "completions", "help"],
+        ["serve", "validate", "init", "check", "explain", "nodes", "rules", "demo", "completions", "help"],
         "{page}"
     );
 }
