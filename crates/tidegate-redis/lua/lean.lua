@@ -1,9 +1,10 @@
--- The common check: limits of one entity, small numbers, one group that pays if it is admitted. Key and argument number i are
--- one check. It is answered by the server's time and the value as it was, and whoever asked does the same sums again. What is not
--- common is answered by nothing, with nothing written, and the general script is asked.
+-- The common check: small numbers, one group that pays if it is admitted, limits in few values. Key and argument number i are one
+-- value and the charges in it; a check is one of them, or several one after another. It is answered by the server's time and the
+-- values as they were, and whoever asked does the same sums again. What is not common is answered by nothing, with nothing written,
+-- and the general script is asked.
 --
--- Every call of a function counts here, every number that goes in or out of bytes, and every table, most of all in the answer: a
--- check alone is answered by one string, and several by one table of values with the time behind them.
+-- Every call of a function counts here, every number that goes in or out of bytes, and every table, most of all in the answer: one
+-- value is answered by one string, and several by one table of values with the time behind them.
 
 -- So many counters, all read at once and written at once. A name is an entry's id with its kind above it: 1 a meter, 3 a fixed
 -- window, 5 a sliding one, which has the count of the window before it in the lower 24 bits of the last two fields.
@@ -13,15 +14,17 @@ local SECOND_KIND, FIFTH_KIND = 8589934592, 21474836480
 local HEAD = 257
 
 local told_by, read, sub, call = cmsgpack.unpack, struct.unpack, string.sub, redis.call
-local checks, replies, time, server = #KEYS, nil, nil, nil
-if checks > 1 then
+local places, replies, time, server = #KEYS, nil, nil, nil
+if places > 1 then
   replies = {}
 end
-for number = 1, checks do
+-- Of a check of several values: the first of them, whether it is admitted so far, and what is to be written.
+local first, so_far, texts, terms = 1, true, nil, nil
+for number = 1, places do
   local key, told = KEYS[number], ARGV[number]
   local value = call('GET', key) or ''
-  local now, slack, count, own1, cost1, most1, units1, per1, own2, cost2, most2, units2, per2, own3, cost3, most3, units3, per3,
-    own4, cost4, most4, units4, per4 = told_by(told)
+  local now, slack, more, count, own1, cost1, most1, units1, per1, own2, cost2, most2, units2, per2, own3, cost3, most3, units3,
+    per3, own4, cost4, most4, units4, per4 = told_by(told)
   if now == 0 then
     if not time then
       time = call('TIME')
@@ -29,8 +32,8 @@ for number = 1, checks do
     end
     now = server
   end
-  -- True if it is admitted, false if it is refused, nothing if it is not common.
-  local done, bytes = nil, #value
+  -- True if it is admitted, false if it is refused, nothing if it is not common; and the new value and when all of it expires.
+  local done, text, last, bytes = nil, nil, 0, #value
 
   -- Up to four charges, and the value has their entries and no others, or none.
   if count < 5 and (bytes == 0 or bytes == 2 + count * 22) then
@@ -44,24 +47,49 @@ for number = 1, checks do
     end
     if head == HEAD and id1 == own1 and (count < 2 or id2 == own2) and (count < 3 or id3 == own3)
       and (count < 4 or id4 == own4) then
-      local last = 0
       done = true
       -- CHARGES
       if done then
-        local left = last - now + 999
-        call('PSETEX', key, string.format('%d', (left - left % 1000) / 1000 + slack), struct.pack(layout, HEAD, id1, used1,
-          since1, part1, span1, id2, used2, since2, part2, span2, id3, used3, since3, part3, span3, id4, used4, since4, part4,
-          span4))
+        text = struct.pack(layout, HEAD, id1, used1, since1, part1, span1, id2, used2, since2, part2, span2, id3, used3, since3,
+          part3, span3, id4, used4, since4, part4, span4)
       end
     end
   end
 
   if done == nil and (bytes == 0 or sub(value, 1, 2) == '\1\1') then
     -- MERGE
-    done = check(key, told, value, now, slack)
+    done, text, last = merged(told, value, now)
   end
-  if done == nil then
-    value = false
+  local term
+  if done then
+    term = last - now + 999
+    term = string.format('%d', (term - term % 1000) / 1000 + slack)
+  end
+  if more == 0 and number == first then
+    if done then
+      call('PSETEX', key, term, text)
+    elseif done == nil then
+      value = false
+    end
+    first = number + 1
+  else
+    if number == first then
+      so_far, texts, terms = true, {}, {}
+    end
+    texts[number], terms[number] = text, term
+    if so_far or done == nil then
+      so_far = done
+    end
+    if more == 0 then
+      for place = first, number do
+        if so_far then
+          call('PSETEX', KEYS[place], terms[place], texts[place])
+        elseif so_far == nil then
+          replies[place], value = false, false
+        end
+      end
+      first = number + 1
+    end
   end
   if replies then
     replies[number] = value
@@ -72,6 +100,6 @@ for number = 1, checks do
   end
 end
 if time then
-  replies[checks + 1] = time[1] .. ' ' .. time[2]
+  replies[places + 1] = time[1] .. ' ' .. time[2]
 end
 return replies

@@ -1,4 +1,4 @@
--- The common check, entry by entry: the value may have others than those that are asked about.
+-- One value of the common check, entry by entry: it may have others than those that are asked about.
 local pack, read, byte, sub = struct.pack, struct.unpack, string.byte, string.sub
 local EXACT, STANDSTILL, ENTRY, KINDS = 9007199254740992, 1000000, 22, 4294967296
 
@@ -113,12 +113,13 @@ local function meter(name, cost, capacity, units, per, used, since, part, span, 
   return pack('<I5I3I7I2I5', name, used, since, part, span), since + span
 end
 
--- One check. Entries and charges are both in the order of their ids; entries that nobody asks about stay if they count.
-local function check(key, told, value, now, slack)
+-- Entries and charges are both in the order of their ids; entries that nobody asks about stay if they count. Whether it is admitted,
+-- and if so the new value and when all of it expires.
+local function merged(told, value, now)
   local numbers = { cmsgpack.unpack(told) }
   local text, count, last, entry, stop = '\1\1', 0, 0, 3, #value
   local name, id, cost, most, units, per, its_id, used, since, part, span, changed, expires, _
-  for at = 4, #numbers + 1, 5 do
+  for at = 5, #numbers + 1, 5 do
     name = numbers[at]
     id = name and name % KINDS or EXACT
     while entry < stop do
@@ -159,7 +160,5 @@ local function check(key, told, value, now, slack)
   if count > 16 then
     return nil
   end
-  local left = last - now + 999
-  redis.call('PSETEX', key, string.format('%d', (left - left % 1000) / 1000 + slack), text)
-  return true
+  return true, text, last
 end

@@ -1,7 +1,9 @@
-//! The common check: limits of one entity, in one value, with small numbers, in one group that pays if it is admitted.
+//! The common check: limits with small numbers, in few values, in one group that pays if it is admitted.
 //!
-//! The lean script is told little and answers with the value as it was; the same sums, done again here, give the verdicts. The
+//! The lean script is told little and answers with the values as they were; the same sums, done again here, give the verdicts. The
 //! tests compare both with the reference store.
+
+use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 use tidegate_core::{Charge, Limit, Numbers, Outcome, Pay, Plan, State, Timestamp, Window};
@@ -20,85 +22,94 @@ const METER: u64 = 1;
 const FIXED: u64 = 3;
 const SLIDING: u64 = 5;
 
-/// What is asked of the lean script.
-pub(crate) struct Lean {
-    told: Vec<u8>,
+/// What is asked of the lean script: of each value that the plan's counters are in, with which charges.
+pub(crate) struct Lean<'seats> {
+    keys: SmallVec<[&'seats [u8]; 2]>,
+    told: SmallVec<[Vec<u8>; 1]>,
 }
 
-impl Lean {
+impl<'seats> Lean<'seats> {
     /// The question, if the plan is a common one.
-    pub(crate) fn new(plan: &Plan, seats: &[Seat], now_us: u64, slack_ms: u32) -> Option<Self> {
-        let first = seats.first().filter(|first| first.form == Form::Packed)?;
-        if plan.len() > MOST_CHARGES || plan.idempotency().is_some() {
+    pub(crate) fn new(plan: &Plan, seats: &'seats [Seat], now_us: u64, slack_ms: u32) -> Option<Self> {
+        let packed = seats.iter().all(|seat| seat.form == Form::Packed);
+        if plan.is_empty() || plan.len() > MOST_CHARGES || plan.idempotency().is_some() || !packed {
             return None;
         }
-        let mut told = Vec::with_capacity(4 + 22 * plan.len());
-        let count = u64::try_from(plan.len()).ok()?;
-        for number in [now_us, slack_ms.into(), count] {
-            put_packed(number, &mut told);
-        }
+        let mut lean = Self { keys: SmallVec::new(), told: SmallVec::new() };
         let mut order: SmallVec<[usize; MOST_CHARGES]> = (0..plan.len()).collect();
-        order.sort_unstable_by_key(|index| seats[*index].id);
-        let mut last = None;
-        for index in order {
-            let (charge, seat) = (plan.get(index), &seats[index]);
-            if seat.key != first.key || last.replace(seat.id) == Some(seat.id) || !is_common(&charge) {
-                return None;
-            }
-            let (kind, numbers) = numbers(charge.limit, charge.cost)?;
-            put_packed(kind << 32 | u64::from(seat.id), &mut told);
-            for number in numbers {
+        order.sort_unstable_by(|one, other| by_place(&seats[*one], &seats[*other]));
+        let mut places = order.chunk_by(|one, other| seats[*one].key == seats[*other].key).peekable();
+        while let Some(place) = places.next() {
+            let mut told = Vec::with_capacity(8 + 22 * place.len());
+            let more = u64::from(places.peek().is_some());
+            let count = u64::try_from(place.len()).ok()?;
+            for number in [now_us, slack_ms.into(), more, count] {
                 put_packed(number, &mut told);
             }
+            let mut last = None;
+            for index in place {
+                let (charge, seat) = (plan.get(*index), &seats[*index]);
+                if last.replace(seat.id) == Some(seat.id) || !is_common(&charge) {
+                    return None;
+                }
+                let (kind, numbers) = numbers(charge.limit, charge.cost)?;
+                put_packed(kind << 32 | u64::from(seat.id), &mut told);
+                for number in numbers {
+                    put_packed(number, &mut told);
+                }
+            }
+            lean.keys.push(&seats[place[0]].key);
+            lean.told.push(told);
         }
-        Some(Self { told })
+        Some(lean)
     }
 
-    /// The call.
-    pub(crate) fn call(self, seats: &[Seat]) -> Call {
-        let keys = seats.first().map(|seat| seat.key.clone()).into_iter().collect();
-        Call::new(&scripts::LEAN, keys, SmallVec::from_iter([self.told]))
+    /// The call, and the keys in its order.
+    pub(crate) fn call(self) -> (Call, SmallVec<[&'seats [u8]; 2]>) {
+        let keys = self.keys.iter().map(|key| key.to_vec()).collect();
+        (Call::new(&scripts::LEAN, keys, self.told), self.keys)
     }
 }
 
-/// What the script answers: the value as it was, and the server's time if that counts. Nothing if the check is not a common one.
+/// What the script answers: the values as they were, and the server's time if that counts.
 pub(crate) struct Before {
-    value: Vec<u8>,
+    values: SmallVec<[Vec<u8>; 1]>,
     now: Option<Timestamp>,
 }
 
-/// Reads a reply: of a call that ran alone the time and the value in one string, of joined ones the value and then the time.
-/// `Err` if it is no reply of this script.
-pub(crate) fn before(reply: redis::Value) -> Result<Option<Before>, Garbled> {
+/// Reads a reply about so many values: the time and the value in one string if there was but one in the call, otherwise the values
+/// and then the time. `None` if the check is not a common one, `Err` if it is no reply of this script.
+pub(crate) fn before(reply: redis::Value, places: usize) -> Result<Option<Before>, Garbled> {
     match reply {
-        redis::Value::Nil => Ok(None),
-        redis::Value::BulkString(mut bytes) => {
-            // A value begins with its version, which is no digit.
-            if !bytes.first().is_some_and(u8::is_ascii_digit) {
-                return Ok(Some(Before { value: bytes, now: None }));
-            }
-            let mut spaces = (0..bytes.len()).filter(|index| bytes[*index] == b' ');
-            let end = spaces.nth(1).ok_or(Garbled)?;
-            let now = Some(instant(&bytes[..end]).ok_or(Garbled)?);
-            bytes.drain(..=end);
-            Ok(Some(Before { value: bytes, now }))
-        }
-        redis::Value::Array(parts) => {
-            let mut parts = parts.into_iter();
-            let (value, time) = (parts.next().ok_or(Garbled)?, parts.next());
-            let now = match &time {
-                Some(redis::Value::BulkString(time)) => Some(instant(time).ok_or(Garbled)?),
+        redis::Value::Nil if places == 1 => Ok(None),
+        redis::Value::BulkString(bytes) if places == 1 => one(bytes).map(Some).ok_or(Garbled),
+        redis::Value::Array(mut parts) if (places..=places + 1).contains(&parts.len()) => {
+            let now = match parts.drain(places..).next() {
+                Some(redis::Value::BulkString(time)) => Some(instant(&time).ok_or(Garbled)?),
                 Some(_) => return Err(Garbled),
                 None => None,
             };
-            match value {
-                redis::Value::BulkString(value) => Ok(Some(Before { value, now })),
+            let value = |part| match part {
+                redis::Value::BulkString(value) => Ok(Some(value)),
                 redis::Value::Nil => Ok(None),
                 _ => Err(Garbled),
-            }
+            };
+            let values = parts.into_iter().map(value).collect::<Result<Option<_>, _>>()?;
+            Ok(values.map(|values| Before { values, now }))
         }
         _ => Err(Garbled),
     }
+}
+
+/// One value behind the time, if there is one: a value begins with its version, which is no digit.
+fn one(mut bytes: Vec<u8>) -> Option<Before> {
+    let mut now = None;
+    if bytes.first().is_some_and(u8::is_ascii_digit) {
+        let end = bytes.iter().enumerate().filter(|(_, byte)| **byte == b' ').nth(1)?.0;
+        now = Some(instant(&bytes[..end])?);
+        bytes.drain(..=end);
+    }
+    Some(Before { values: SmallVec::from_iter([bytes]), now })
 }
 
 /// A reply that cannot be understood.
@@ -111,17 +122,25 @@ fn instant(time: &[u8]) -> Option<Timestamp> {
     Some(Timestamp::from_micros(seconds.checked_mul(1_000_000)?.checked_add(micros)?))
 }
 
-/// The answer, from the value as it was, at the server's time or at that one; `None` if it cannot be read.
-pub(crate) fn answer(plan: &Plan, seats: &[Seat], before: &Before, now: Timestamp) -> Option<Answer> {
-    let (now, mut reply) = (before.now.unwrap_or(now), before.value.as_slice());
+/// The answer, from the values of these keys as they were, at the server's time or at that one; `None` if they cannot be read.
+pub(crate) fn answer(
+    plan: &Plan,
+    (seats, keys): (&[Seat], &[&[u8]]),
+    before: &Before,
+    now: Timestamp,
+) -> Option<Answer> {
+    let now = before.now.unwrap_or(now);
     let mut states: SmallVec<[State; 4]> = SmallVec::from_elem(State::EMPTY, seats.len());
-    if !reply.is_empty() {
-        value::take_head(&mut reply)?;
-    }
-    while !reply.is_empty() {
-        let (id, state) = value::take_entry(&mut reply)?;
-        if let Some(index) = seats.iter().position(|seat| seat.id == id) {
-            states[index] = state;
+    for (key, value) in keys.iter().zip(&before.values) {
+        let mut rest = value.as_slice();
+        if !rest.is_empty() {
+            value::take_head(&mut rest)?;
+        }
+        while !rest.is_empty() {
+            let (id, state) = value::take_entry(&mut rest)?;
+            if let Some(index) = seats.iter().position(|seat| seat.id == id && seat.key == *key) {
+                states[index] = state;
+            }
         }
     }
     let judge = |(charge, state): (Charge<'_>, &State)| charge.limit.judge(state, now, charge.cost);
@@ -139,6 +158,11 @@ pub(crate) fn answer(plan: &Plan, seats: &[Seat], before: &Before, now: Timestam
         })
         .collect();
     Some(Answer::new(plan, verdicts, |_| passes))
+}
+
+/// Values one after another, and in each of them entries by their ids.
+fn by_place(one: &Seat, other: &Seat) -> Ordering {
+    one.key.cmp(&other.key).then(one.id.cmp(&other.id))
 }
 
 fn is_common(charge: &Charge<'_>) -> bool {

@@ -47,10 +47,11 @@ impl<C: Caller + 'static> Redis<C> {
         now: Timestamp,
     ) -> Result<Option<Answer>, StoreError> {
         let (now_us, slack_ms) = self.time(now);
-        let Some(lean) = Lean::new(plan, seats, now_us, slack_ms) else { return Ok(None) };
-        let reply = self.reply(lean.call(seats).for_plan(plan)).await?;
-        let Some(before) = lean::before(reply).map_err(|_| garbled())? else { return Ok(None) };
-        lean::answer(plan, seats, &before, now).ok_or_else(garbled).map(Some)
+        let lean = Lean::new(plan, seats, now_us, slack_ms).filter(|_| self.is_one_call(plan, seats, None));
+        let Some((call, keys)) = lean.map(Lean::call) else { return Ok(None) };
+        let reply = self.reply(call.for_plan(plan)).await?;
+        let Some(before) = lean::before(reply, keys.len()).map_err(|_| garbled())? else { return Ok(None) };
+        lean::answer(plan, (seats, &keys), &before, now).ok_or_else(garbled).map(Some)
     }
 
     pub(super) async fn looked_at(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {

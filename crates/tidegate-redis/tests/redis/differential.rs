@@ -139,14 +139,15 @@ fn redis_decides_as_the_reference_store_does() {
     let server = Server::redis();
     run(&server, events(3));
     run(&server, events(1));
-    run(&server, common_events());
+    run(&server, common_events(1));
+    run(&server, common_events(3));
 }
 
 #[test]
 fn valkey_decides_as_the_reference_store_does() {
     let server = Server::valkey();
     run(&server, events(2));
-    run(&server, common_events());
+    run(&server, common_events(2));
 }
 
 /// One entity with more limits than a value has entries.

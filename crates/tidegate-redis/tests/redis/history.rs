@@ -92,14 +92,16 @@ pub(crate) fn events(keys: u8) -> impl Strategy<Value = Vec<Event>> {
     prop::collection::vec(event(asked.boxed(), name().boxed()), 1..80)
 }
 
-/// Mostly the checks that most checks are, to one entity.
-pub(crate) fn common_events() -> impl Strategy<Value = Vec<Event>> {
-    let kind = prop::sample::select(vec![0_usize, 1, 2, 4, 7, 11, 12]);
+/// Mostly the checks that most checks are, to that many entities.
+pub(crate) fn common_events(keys: u8) -> impl Strategy<Value = Vec<Event>> {
+    let kind = prop::sample::select(vec![0_usize, 1, 2, 3, 4, 5, 7, 11, 12]);
     let numbers = prop_oneof![4 => Just(0_usize), 2 => Just(1_usize), 1 => Just(2_usize)];
-    let charge = (kind, prop_oneof![9 => 1..3_u64, 1 => 0..20_u64], numbers)
-        .prop_map(|(kind, cost, numbers)| Asked { kind, key: 0, cost, numbers, pay: 0, apart: false });
-    let asked =
-        prop_oneof![12 => prop::collection::vec(charge, 1..5), 1 => prop::collection::vec(asked(1), 1..5)];
+    let charge = (kind, 0..keys, prop_oneof![9 => 1..3_u64, 1 => 0..20_u64], numbers)
+        .prop_map(|(kind, key, cost, numbers)| Asked { kind, key, cost, numbers, pay: 0, apart: false });
+    let asked = prop_oneof![
+        12 => prop::collection::vec(charge, 1..5),
+        1 => prop::collection::vec(asked(keys), 1..5),
+    ];
     prop::collection::vec(event(asked.boxed(), Just(None).boxed()), 1..150)
 }
 
