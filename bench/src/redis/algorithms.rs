@@ -19,8 +19,8 @@ const ENTITIES: usize = 100;
 /// How many checks are under way at once, by column, and whether they are joined.
 const COLUMNS: [(usize, bool); 3] = [(1, false), (16, false), (64, true)];
 
-const MINUTE: Duration = Duration::from_secs(60);
-const HOUR: Duration = Duration::from_secs(3_600);
+const MINUTE: Duration = Duration::from_mins(1);
+const HOUR: Duration = Duration::from_hours(1);
 
 /// Out of reach, and small enough for the common form.
 const MANY: u64 = 1_000_000;
@@ -109,7 +109,11 @@ fn this_month() -> Result<Bounds> {
     let at = |duration: Duration| -> Result<Timestamp> {
         Ok(Timestamp::from_micros(u64::try_from(duration.as_micros())?))
     };
-    Ok(Bounds { start: at(now - HOUR)?, end: at(now + 720 * HOUR)?, next_end: at(now + 1_440 * HOUR)? })
+    Ok(Bounds {
+        start: at(now.saturating_sub(HOUR))?,
+        end: at(now + 720 * HOUR)?,
+        next_end: at(now + 1_440 * HOUR)?,
+    })
 }
 
 /// The figures of all cases at a depth; `None` of those that are not joined if they should be.

@@ -65,14 +65,14 @@ pub(super) fn report(plan: &Plan, found: &mut Found) -> Result<()> {
         let (own, ratios) = (Figures::new(own), Figures::ratios(own, plain));
         format!("{:.1} ({:.1}-{:.1}) {:.2}x", own.median, own.low, own.high, ratios.median)
     };
-    let [ours, plain] = &taken;
-    table.row(&"our store and client", [cell(&ours.node, &plain.node), cell(&ours.redis, &plain.redis)]);
+    let [ours, bare] = &taken;
+    table.row(&"our store and client", [cell(&ours.node, &bare.node), cell(&ours.redis, &bare.redis)]);
     table.row(
         &"`redis`, a multiplexed connection",
-        [cell(&plain.node, &plain.node), cell(&plain.redis, &plain.redis)],
+        [cell(&bare.node, &bare.node), cell(&bare.redis, &bare.redis)],
     );
     println!("{table}");
-    found.note(Figure::NodeOverPlain, Some(Figures::ratios(&ours.node, &plain.node).median));
+    found.note(Figure::NodeOverPlain, Some(Figures::ratios(&ours.node, &bare.node).median));
     Ok(())
 }
 
