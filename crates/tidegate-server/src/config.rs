@@ -26,6 +26,8 @@ pub struct Config {
     pub listen: Listen,
     /// The directory of rule files, or one such file.
     pub rules: Option<PathBuf>,
+    /// What connections are served on.
+    pub runtime: Runtime,
     /// Where counters live.
     pub store: StoreKind,
     /// Tenants whose counters live elsewhere.
@@ -59,6 +61,18 @@ pub struct Listen {
     pub http: Option<SocketAddr>,
     /// Metrics and administration.
     pub admin: Option<SocketAddr>,
+}
+
+/// What connections are served on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Runtime {
+    /// A runtime of one thread for each core.
+    #[default]
+    PerCore,
+    /// So many of them.
+    Cores(usize),
+    /// One runtime for all, with threads that take work from each other.
+    Shared,
 }
 
 /// Where counters live.
@@ -170,6 +184,8 @@ pub struct Limits {
     pub request_timeout: Duration,
     /// How long a connection may be open without a request.
     pub idle_timeout: Duration,
+    /// How long a connection may be open at all, give or take a tenth.
+    pub connection_age: Duration,
 }
 
 /// What is let pass when nobody can count and the class of the rules lets pass; without a limit, everything.
@@ -224,6 +240,7 @@ impl Default for Config {
                 admin: Some(SocketAddr::from(([127, 0, 0, 1], 6070))),
             },
             rules: None,
+            runtime: Runtime::default(),
             store: StoreKind::Memory,
             stores: Vec::new(),
             redis: Redis::default(),
@@ -258,6 +275,7 @@ impl Default for Limits {
             header_timeout: Duration::from_secs(60),
             request_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_secs(300),
+            connection_age: Duration::from_secs(3600),
         }
     }
 }

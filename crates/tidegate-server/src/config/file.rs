@@ -23,6 +23,7 @@ pub(super) static FILE: Object = Object {
     keys: &[
         part("listen", &LISTEN),
         key("rules"),
+        key("runtime"),
         key("store"),
         Field {
             name: "stores",
@@ -97,6 +98,7 @@ static LIMITS: Object = Object {
         key("header_timeout"),
         key("request_timeout"),
         key("idle_timeout"),
+        key("connection_age"),
     ],
 };
 

@@ -13,7 +13,10 @@ use tidegate_rules::{Span, notation};
 
 use tidegate_wire::door::Undecided;
 
-use super::{LogFormat, Place, StoreKind, TenantStore};
+use super::{LogFormat, Place, Runtime, StoreKind, TenantStore};
+
+/// The most threads that serve connections.
+const MOST_CORES: usize = 1024;
 
 /// What is wrong with a value, and what to write.
 pub(super) type Wrong = String;
@@ -182,6 +185,14 @@ pub(super) fn level(text: &str) -> Result<tracing::Level, Wrong> {
 /// The form of a line in the log.
 pub(super) fn format(text: &str) -> Result<LogFormat, Wrong> {
     Ok(if word(text, &["text", "json"])? == "json" { LogFormat::Json } else { LogFormat::Text })
+}
+
+/// What connections are served on.
+pub(super) fn runtime(text: &str) -> Result<Runtime, Wrong> {
+    if text.starts_with(|first: char| first.is_ascii_digit()) {
+        return number(text, 1, MOST_CORES).map(Runtime::Cores);
+    }
+    Ok(if word(text, &["per_core", "shared"])? == "shared" { Runtime::Shared } else { Runtime::PerCore })
 }
 
 /// What Envoy is answered if nobody could decide.
