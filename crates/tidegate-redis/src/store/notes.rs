@@ -6,10 +6,10 @@ use tidegate_store::{Answer, Hold, StoreError};
 
 use super::Redis;
 use super::across::CROSSING_US;
-use super::ask::garbled;
+use super::ask::{garbled, uncharged};
 use super::ways::told;
 use crate::bytes::{double, put_double};
-use crate::call::{Call, Caller};
+use crate::call::{Call, Caller, Fault};
 use crate::draft::{Held, Name};
 use crate::reply::Told;
 use crate::scripts;
@@ -107,8 +107,7 @@ fn known(plan: &Plan, mine: &[u8], note: &[u8]) -> Result<Answer, StoreError> {
         return Err(StoreError::IdempotencyConflict);
     }
     if answer.is_empty() {
-        let (shard, kind) = (String::new(), "in_progress");
-        return Err(StoreError::Unavailable { shard, kind, maybe_charged: false });
+        return Err(uncharged(Fault::InProgress));
     }
     let told = told(answer)?;
     if is_same_plan {
