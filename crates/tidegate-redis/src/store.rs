@@ -50,7 +50,7 @@ impl<C: Caller + 'static> Redis<C> {
     /// The state of a counter as it is written: what has ended since then, or is due back, is still in it.
     pub async fn state(&self, key: KeyRef<'_>, limit: &Limit) -> Result<State, StoreError> {
         let seat = self.names.seat(key, limit);
-        let mut value = self.fetch(seat.key.clone()).await?;
+        let mut value = self.fetch(seat.key.to_vec()).await?;
         for level in draft::levels(&seat.key) {
             let Some(bytes) = value else { break };
             if bytes.first() != Some(&value::VERSION) {
