@@ -39,7 +39,7 @@ impl<C: Caller + 'static> Redis<C> {
     pub fn new(caller: C, settings: &Settings) -> Self {
         Self {
             caller: Arc::new(caller),
-            names: Arc::new(Names::new(&settings.prefix, settings.secret)),
+            names: Arc::new(Names::of(settings)),
             clock: settings.clock,
             open: Arc::new(Open::default()),
             node: RandomState::new().hash_one(0),

@@ -16,6 +16,8 @@ mod differential;
 mod across;
 #[path = "redis/keys.rs"]
 mod keys;
+#[path = "redis/routes.rs"]
+mod routes;
 #[path = "redis/full.rs"]
 mod full;
 #[path = "redis/formats.rs"]
