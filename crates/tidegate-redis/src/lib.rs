@@ -15,8 +15,10 @@
 //! | hash `n` | an admission under an idempotency key |
 //! | ticket `r`, ticket `i` | what a reservation holds here, and how any node can settle it |
 //!
-//! Every value begins with a version; a node that meets a newer one leaves it alone and says so. Every key has an end. Counts stop at
-//! 2^51, where the reference store's stop at 2^57; below that both are equal to the digit.
+//! Every value begins with the version of its [format](FORMAT). A node reads its own version and the one before (there is none before 1),
+//! and writes the newest that all members know: so two versions can share servers while nodes are replaced. A node that meets a
+//! newer one leaves it alone and says so. Every key has an end. Counts stop at 2^51, where the reference store's stop at 2^57; below
+//! that both are equal to the digit.
 
 mod call;
 pub mod client;
@@ -42,3 +44,4 @@ pub use routed::Routed;
 pub use scripts::scripts;
 pub use settings::{Clock, Settings};
 pub use store::Redis;
+pub use value::VERSION as FORMAT;

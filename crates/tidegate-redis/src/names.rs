@@ -3,12 +3,18 @@
 //! A key is `<prefix>{<tag>}<entity>`: the tag stands for the home, the entity for all parts of a counter's key but the
 //! limit's own, so that all limits of one entity are entries of one value. With the default prefix it has 30 bytes.
 
+mod tag;
+
+pub(crate) use tag::Tag;
+
 use std::hash::Hasher as _;
 
 use siphasher::sip::SipHasher13;
 use siphasher::sip128::{Hasher128 as _, SipHasher13 as LongHasher};
 use smallvec::SmallVec;
-use tidegate_core::{KeyRef, Limit, MAX_PART_BYTES, Numbers, Plan, Ticket, Window};
+use tidegate_core::{EncodedParts, KeyRef, Limit, MAX_PART_BYTES, Numbers, Plan, Ticket, Window};
+
+use crate::settings::Settings;
 
 /// The prefix of keys, unless the operator sets another.
 pub const DEFAULT_PREFIX: &str = "t:";
@@ -17,9 +23,6 @@ pub const DEFAULT_PREFIX: &str = "t:";
 const LONG_US: u64 = 3_600_000_000;
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-/// Four characters that stand for a home.
-pub(crate) type Tag = [u8; 4];
 
 /// The name of a key, in place with prefixes that are not much longer than the default.
 pub(crate) type Text = SmallVec<[u8; 40]>;
@@ -30,6 +33,8 @@ pub(crate) struct Names {
     prefix: Vec<u8>,
     secret: [u8; 16],
     ids: SipHasher13,
+    /// Domains whose tags tell them: what homes in them begin with, and their part of the tag.
+    apart: Vec<(EncodedParts, [u8; 4])>,
 }
 
 /// Where a counter is.
@@ -69,7 +74,17 @@ impl Owner<'_> {
 
 impl Names {
     pub(crate) fn new(prefix: &str, secret: [u8; 16]) -> Self {
-        Self { prefix: prefix.as_bytes().to_vec(), secret, ids: SipHasher13::new_with_key(&secret) }
+        let ids = SipHasher13::new_with_key(&secret);
+        Self { prefix: prefix.as_bytes().to_vec(), secret, ids, apart: Vec::new() }
+    }
+
+    /// As the operator set them.
+    pub(crate) fn of(settings: &Settings) -> Self {
+        let mut names = Self::new(&settings.prefix, settings.secret);
+        for domain in &settings.domains_apart {
+            names.apart.push((EncodedParts::new(&[domain.as_bytes()]), names.domain(domain.as_bytes())));
+        }
+        names
     }
 
     /// Where the counters of a plan are. What charges one after another share is worked out once.
@@ -110,7 +125,7 @@ impl Names {
     fn owner<'key>(&self, key: KeyRef<'key>) -> Owner<'key> {
         let (home, rest) = (key.home(), own_parts(key).1);
         let mut hasher = self.hasher(&[home]);
-        let tag = tag_of(&hasher);
+        let tag = self.tag_of(home, &hasher);
         put(rest, &mut hasher);
         Owner { home, rest, tag, stem: self.stem(tag, hasher.finish128().as_u128()) }
     }
@@ -122,7 +137,12 @@ impl Names {
 
     /// The tag of a home.
     pub(crate) fn tag(&self, home: &[u8]) -> Tag {
-        tag_of(&self.hasher(&[home]))
+        self.tag_of(home, &self.hasher(&[home]))
+    }
+
+    /// What stands for a domain in tags that tell it.
+    pub(crate) fn domain(&self, domain: &[u8]) -> [u8; 4] {
+        first_digits(&self.hasher(&[b"domain", domain]))
     }
 
     /// Where a plan's name is remembered, and with which home.
@@ -161,6 +181,13 @@ impl Names {
         stem.push(b'}');
         stem.extend_from_slice(&digits(entity));
         stem
+    }
+
+    /// The tag of a home that was hashed.
+    fn tag_of(&self, home: &[u8], hasher: &LongHasher) -> Tag {
+        let own = first_digits(hasher);
+        let apart = self.apart.iter().find(|(front, _)| home.starts_with(front.as_bytes()));
+        apart.map_or_else(|| Tag::of(own), |(_, domain)| Tag::within(*domain, own))
     }
 
     fn hash128(&self, parts: &[&[u8]]) -> u128 {
@@ -231,8 +258,8 @@ fn put(part: &[u8], hasher: &mut LongHasher) {
     hasher.write(part);
 }
 
-/// The tag of a home that was hashed.
-fn tag_of(hasher: &LongHasher) -> Tag {
+/// Four digits of what was hashed.
+fn first_digits(hasher: &LongHasher) -> [u8; 4] {
     let [first, second, third, fourth, ..] = digits(hasher.finish128().as_u128());
     [first, second, third, fourth]
 }

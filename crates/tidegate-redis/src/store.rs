@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicU64;
 use tidegate_core::{KeyRef, Limit, Plan, State, Ticket, Timestamp};
 use tidegate_store::{Answer, Hold, Settlement, Store, StoreError};
 
-use crate::call::Caller;
+use crate::call::{Caller, Fault};
 use crate::draft;
 use crate::names::Names;
 use crate::open::Open;
@@ -39,7 +39,7 @@ impl<C: Caller + 'static> Redis<C> {
     pub fn new(caller: C, settings: &Settings) -> Self {
         Self {
             caller: Arc::new(caller),
-            names: Arc::new(Names::new(&settings.prefix, settings.secret)),
+            names: Arc::new(Names::of(settings)),
             clock: settings.clock,
             open: Arc::new(Open::default()),
             node: RandomState::new().hash_one(0),
@@ -53,6 +53,9 @@ impl<C: Caller + 'static> Redis<C> {
         let mut value = self.fetch(seat.key.to_vec()).await?;
         for level in draft::levels(&seat.key) {
             let Some(bytes) = value else { break };
+            if bytes.first() != Some(&value::VERSION) {
+                return Err(ask::uncharged(Fault::NewerFormat));
+            }
             let mut rest = bytes.as_slice();
             let head = value::take_head(&mut rest).ok_or_else(ask::garbled)?;
             let state = value::state(seat.form, seat.id, rest).ok_or_else(ask::garbled)?;

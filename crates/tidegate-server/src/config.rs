@@ -30,7 +30,7 @@ pub struct Config {
     pub runtime: Runtime,
     /// Where counters live.
     pub store: StoreKind,
-    /// Tenants whose counters live elsewhere.
+    /// Tenants and domains whose counters live elsewhere.
     pub stores: Vec<TenantStore>,
     /// How Redis is asked.
     pub redis: Redis,
@@ -86,15 +86,22 @@ pub enum StoreKind {
     Redis(Address),
 }
 
-/// A tenant with servers of its own.
+/// A tenant, or a domain, with servers of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TenantStore {
     /// The domain.
     pub domain: String,
-    /// The tenant's value.
-    pub tenant: String,
+    /// The tenant's value; all of the domain without one, but for tenants that have their own.
+    pub tenant: Option<String>,
     /// Where its counters live.
     pub address: Address,
+}
+
+impl TenantStore {
+    /// What the homes of its counters begin with.
+    pub(crate) fn home(&self) -> impl Iterator<Item = &[u8]> {
+        std::iter::once(&self.domain).chain(&self.tenant).map(String::as_bytes)
+    }
 }
 
 /// How Redis is asked, where counters live there.

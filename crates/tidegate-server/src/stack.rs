@@ -54,6 +54,12 @@ fn shared(config: &Config, cores: &Cores, address: &Address) -> Result<Shared, E
     let settings = tidegate_redis::Settings {
         prefix: config.redis.prefix.clone(),
         secret: secret.unwrap_or(defaults.secret),
+        domains_apart: config
+            .stores
+            .iter()
+            .filter(|store| store.tenant.is_none())
+            .map(|store| store.domain.clone())
+            .collect(),
         ..defaults
     };
     let mut routed = Routed::new(client(config, cores, address)?);
@@ -61,9 +67,8 @@ fn shared(config: &Config, cores: &Cores, address: &Address) -> Result<Shared, E
     while let Some(address) = stores.first().map(|store| store.address.clone()) {
         let (there, elsewhere): (Vec<_>, Vec<_>) =
             stores.into_iter().partition(|store| store.address == address);
-        let homes: Vec<[&[u8]; 2]> =
-            there.iter().map(|store| [store.domain.as_bytes(), store.tenant.as_bytes()]).collect();
-        routed.route(&settings, homes.iter().map(<[&[u8]; 2]>::as_slice), client(config, cores, &address)?);
+        let homes: Vec<Vec<&[u8]>> = there.iter().map(|store| store.home().collect()).collect();
+        routed.route(&settings, homes.iter().map(Vec::as_slice), client(config, cores, &address)?);
         stores = elsewhere;
     }
     let local = Memory::with_cap(config.limits.memory_bytes);

@@ -28,7 +28,7 @@ pub(super) static FILE: Object = Object {
         Field {
             name: "stores",
             shape: Shape::Map(&Shape::Text),
-            doc: "Tenants with servers of their own: domain/tenant and an address.",
+            doc: "Tenants with servers of their own: domain/tenant and an address; domain/* for all of a domain.",
         },
         part("redis", &REDIS),
         part("log", &LOG),

@@ -13,6 +13,9 @@ mod long;
 mod ledger;
 mod leftover;
 mod repay;
+mod availability;
+
+pub use availability::Availability;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,6 +24,7 @@ use tidegate_core::{Charge, KeyRef, Limit, Pay, Plan, Ticket, Timestamp};
 use crate::contract::{Answer, Hold, Settlement, Store, StoreError};
 use crate::layer::Members;
 use crate::memory::Memory;
+use availability::Answers;
 use known::Known;
 use ledger::Ledger;
 use leftover::Leftover;
@@ -43,6 +47,7 @@ pub struct Fallback<S> {
 struct Counts {
     local: AtomicU64,
     paid_back: AtomicU64,
+    answers: Answers,
 }
 
 /// How a node does without its store.
@@ -89,6 +94,11 @@ impl<S: Store> Fallback<S> {
             lost: self.ledger.lost(),
             paid_back: self.counts.paid_back.load(Ordering::Relaxed),
         }
+    }
+
+    /// How often its store had an answer.
+    pub fn availability(&self) -> Availability {
+        self.counts.answers.get()
     }
 
     /// Forgets what was known of counters and what they owe; how many of both there were.
@@ -230,9 +240,12 @@ impl<S: Store> Fallback<S> {
         decide: impl FnOnce(&Plan) -> Result<Answer, StoreError>,
     ) -> Result<Answer, StoreError> {
         if self.owes(plan) {
+            self.counts.answers.owing();
             return self.here((plan, now), false, decide);
         }
-        match question.await {
+        let answer = question.await;
+        self.counts.answers.came(answer.as_ref().err());
+        match answer {
             Ok(answer) => {
                 self.heard(plan, &answer, now);
                 Ok(answer)
