@@ -95,7 +95,7 @@ pub(crate) struct Serve {
     /// Where the HTTP API listens, or off [env: TIDEGATE_HTTP] [default: 0.0.0.0:8080]
     #[arg(long, value_name = "ADDR")]
     http: Option<String>,
-    /// Where metrics and administration listen, on this machine only, or off [env: TIDEGATE_ADMIN] [default: 127.0.0.1:6070]
+    /// Where metrics and administration listen, or off [env: TIDEGATE_ADMIN] [default: 127.0.0.1:6070]
     #[arg(long, value_name = "ADDR")]
     admin: Option<String>,
     /// The file in which counters of windows of an hour or more survive a restart, or off [env: TIDEGATE_CHECKPOINT_PATH] [default: auto, a folder of the service or the user]

@@ -37,10 +37,19 @@ pub(crate) struct Unreachable {
     why: std::io::Error,
 }
 
+/// The server wants to know who asks.
+#[derive(Debug, thiserror::Error)]
+#[error("{address} wants a token\nhint: write it to a file and name that: TIDEGATE_TOKEN_FILE=…")]
+pub(crate) struct Unauthorised {
+    address: String,
+}
+
 /// Speaks just enough HTTP to ask a server.
 #[derive(Debug)]
 pub(crate) struct Client {
     address: String,
+    /// The line that proves who asks, if a token was given.
+    proof: String,
 }
 
 impl Client {
@@ -54,7 +63,7 @@ impl Client {
         if address.is_empty() || address.contains('/') {
             return wrong(format!("`{server}` is no address of a server\nhint: write http://127.0.0.1:8080"));
         }
-        Ok(Self { address })
+        Ok(Self { address, proof: proof()? })
     }
 
     /// Posts JSON; the status and the JSON of the answer.
@@ -66,8 +75,9 @@ impl Client {
     pub(crate) fn send(&self, method: &str, path: &str, body: Option<&Value>) -> Result<(u16, Value)> {
         let body = body.map(Value::to_string).unwrap_or_default();
         let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\n{}Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
             self.address,
+            self.proof,
             body.len()
         );
         self.asked(&request)
@@ -75,13 +85,19 @@ impl Client {
 
     /// Asks for something; the status and the JSON of the answer.
     pub(crate) fn get(&self, path: &str) -> Result<(u16, Value)> {
-        self.asked(&format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.address))
+        let Self { address, proof } = self;
+        self.asked(&format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n{proof}Connection: close\r\n\r\n"))
     }
 
     fn asked(&self, request: &str) -> Result<(u16, Value)> {
         let answer =
             self.exchange(request).map_err(|why| Unreachable { address: self.address.clone(), why })?;
-        parse(&answer).with_context(|| format!("{} does not answer as Tidegate does", self.address))
+        let (status, body) =
+            parse(&answer).with_context(|| format!("{} does not answer as Tidegate does", self.address))?;
+        if status == 401 {
+            return Err(Unauthorised { address: self.address.clone() }.into());
+        }
+        Ok((status, body))
     }
 
     fn exchange(&self, request: &str) -> std::io::Result<Vec<u8>> {
@@ -100,6 +116,19 @@ impl Client {
         }
         Err(last)
     }
+}
+
+/// A server that wants a token is told that of the file that `TIDEGATE_TOKEN_FILE` names.
+fn proof() -> Result<String, Failure> {
+    let Some(path) = std::env::var_os("TIDEGATE_TOKEN_FILE") else { return Ok(String::new()) };
+    let text = std::fs::read_to_string(&path).with_context(|| {
+        format!("TIDEGATE_TOKEN_FILE: {} cannot be read", std::path::Path::new(&path).display())
+    })?;
+    let token = text.lines().next().unwrap_or_default().trim();
+    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(Failure::Usage("the file of TIDEGATE_TOKEN_FILE holds no token".to_owned()));
+    }
+    Ok(format!("Authorization: Bearer {token}\r\n"))
 }
 
 fn parse(answer: &[u8]) -> Result<(u16, Value)> {

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use crate::ask::Unreachable;
+use crate::ask::{Unauthorised, Unreachable};
 
 /// Why a command did not do what was asked.
 #[derive(Debug)]
@@ -32,7 +32,9 @@ pub(crate) fn code(came: Result<(), Failure>) -> ExitCode {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::InvalidRules) => return ExitCode::from(3),
         Err(Failure::Denied) => return ExitCode::from(5),
-        Err(Failure::Runtime(error)) if error.is::<Unreachable>() => (4, format!("error: {error:#}")),
+        Err(Failure::Runtime(error)) if error.is::<Unreachable>() || error.is::<Unauthorised>() => {
+            (4, format!("error: {error:#}"))
+        }
         Err(Failure::Runtime(error)) => (1, format!("error: {error:#}")),
         Err(Failure::Usage(message)) => {
             (2, format!("error: {message}\n\nFor more information, try '--help'."))

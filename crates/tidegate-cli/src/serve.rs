@@ -55,8 +55,8 @@ async fn greet(config: &Config, running: &Running) {
     if let Some(curl) = curl {
         say(&format!("Ask it:\n\n  {curl}\n"));
     }
-    if let Some(admin) = running.addresses().admin {
-        say(&format!("Metrics and the rules in force: http://{admin}/\n"));
+    if let Some(admin) = running.admin_url() {
+        say(&format!("Metrics and the rules in force: {admin}\n"));
     }
 }
 

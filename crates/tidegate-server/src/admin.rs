@@ -1,4 +1,5 @@
-//! The admin door: metrics, the rules in force, reading them again and switching them. It answers this machine only.
+//! The admin door: metrics, the rules in force, reading them again and switching them. It answers this machine only, or whoever knows
+//! its token.
 
 mod rules;
 mod switches;
@@ -21,6 +22,7 @@ use crate::health::Health;
 use crate::http::{json_body, problem, readiness};
 use crate::metrics::{self, Metrics};
 use crate::rules::{Order, Trigger};
+use crate::secret::Token;
 
 /// What the door needs to answer.
 pub(crate) struct Admin {
@@ -30,8 +32,8 @@ pub(crate) struct Admin {
 }
 
 /// Everything that the door answers.
-pub(crate) fn app(admin: Arc<Admin>) -> Router {
-    Router::new()
+pub(crate) fn app(admin: Arc<Admin>, token: Option<Token>) -> Router {
+    let router = Router::new()
         .route("/", get(index))
         .route("/metrics", get(render))
         .route("/healthz", get(|| async { "alive\n" }))
@@ -48,8 +50,14 @@ pub(crate) fn app(admin: Arc<Admin>) -> Router {
         .route("/admin/v1/switches/{domain}/{rule}", put(switches::set_rule).delete(switches::take_back_rule))
         .route("/admin/v1/explain", post(explain::explain_check))
         .fallback(|| async { problem(StatusCode::NOT_FOUND, "there is nothing at this path; see /") })
-        .with_state(admin)
-        .layer(middleware::from_fn(guard::only_this_machine))
+        .with_state(admin);
+    match token {
+        Some(token) => {
+            let guard = move |request, next| guard::only_with(token.clone(), request, next);
+            router.layer(middleware::from_fn(guard))
+        }
+        None => router.layer(middleware::from_fn(guard::only_this_machine)),
+    }
 }
 
 async fn index() -> Html<&'static str> {

@@ -40,8 +40,12 @@ pub struct Config {
     pub headers: headers::Settings,
     /// The file of the secret that partition keys are hashed with; without it none are told.
     pub partition_secret: Option<PathBuf>,
+    /// The file of the token that the admin door wants; without it, it answers this machine only.
+    pub admin_token: Option<PathBuf>,
     /// What Envoy is answered if nobody could decide and the class of the rules refuses.
     pub undecided: Undecided,
+    /// Which doors are encrypted, and with what.
+    pub tls: Tls,
     /// Bounds on everything that callers can make grow.
     pub limits: Limits,
     /// What is let pass when nobody can count.
@@ -168,6 +172,35 @@ pub enum LogFormat {
     Json,
 }
 
+/// Which doors are encrypted, and with what. All are plain without a certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tls {
+    /// The file of our certificate and those between it and an authority (PEM).
+    pub certificate: Option<PathBuf>,
+    /// The file of its private key (PEM).
+    pub private_key: Option<PathBuf>,
+    /// The file of the authorities (PEM) that must vouch for whoever connects; without it nobody has to prove who they are.
+    pub client_authorities: Option<PathBuf>,
+    /// The names of the encrypted doors.
+    pub doors: Vec<&'static str>,
+}
+
+impl Tls {
+    /// The doors that can be encrypted.
+    pub const DOORS: [&'static str; 3] = ["grpc", "http", "admin"];
+
+    /// Whether that door is encrypted.
+    pub fn covers(&self, door: &str) -> bool {
+        self.certificate.is_some() && self.doors.contains(&door)
+    }
+}
+
+impl Default for Tls {
+    fn default() -> Self {
+        Self { certificate: None, private_key: None, client_authorities: None, doors: vec!["grpc", "http"] }
+    }
+}
+
 /// Bounds on everything that callers can make grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -254,7 +287,9 @@ impl Default for Config {
             log: Log { level: tracing::Level::INFO, format: LogFormat::Text },
             headers: headers::Settings::default(),
             partition_secret: None,
+            admin_token: None,
             undecided: Undecided::default(),
+            tls: Tls::default(),
             limits: Limits::default(),
             last_resort: LastResort::default(),
             checkpoint: Checkpoint::default(),

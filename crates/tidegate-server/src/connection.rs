@@ -13,7 +13,7 @@ use axum::extract::Request;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
@@ -36,10 +36,16 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
 /// Sees a connection to its end.
-pub(crate) async fn drive(stream: TcpStream, door: Arc<Door>, mut phase: watch::Receiver<Phase>) {
+pub(crate) async fn drive<S>(
+    (stream, peer): (S, SocketAddr),
+    door: Arc<Door>,
+    mut phase: watch::Receiver<Phase>,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let _open = Open::new(&door);
     let activity = Arc::new(Activity::new());
-    let peer = stream.peer_addr().ok().filter(|_| door.tells_peers).map(Peer);
+    let peer = door.tells_peers.then_some(Peer(peer));
     let service = {
         let (door, activity) = (Arc::clone(&door), Arc::clone(&activity));
         hyper::service::service_fn(move |mut request: Request<Incoming>| {

@@ -8,9 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread::{self, available_parallelism};
 
 use tokio::runtime::{Builder, Handle};
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 
 use crate::config::Runtime;
+
+/// Encrypted connections that may begin at once on one core.
+const HANDSHAKES: usize = 64;
 
 /// Where connections are served.
 #[derive(Debug)]
@@ -24,6 +27,8 @@ pub(crate) struct Cores {
 struct Core {
     handle: Handle,
     connections: AtomicUsize,
+    /// Turns at the arithmetic of encrypted connections that begin: however many do, those that are there are served.
+    handshakes: Semaphore,
 }
 
 impl Cores {
@@ -68,7 +73,8 @@ impl Cores {
 
 impl Core {
     fn new(handle: Handle) -> Arc<Self> {
-        Arc::new(Self { handle, connections: AtomicUsize::new(0) })
+        let (connections, handshakes) = (AtomicUsize::new(0), Semaphore::new(HANDSHAKES));
+        Arc::new(Self { handle, connections, handshakes })
     }
 }
 
@@ -77,6 +83,12 @@ impl Core {
 pub(crate) struct Seat(Arc<Core>);
 
 impl Seat {
+    /// A turn to agree with a peer on how to speak, when few others are about to.
+    pub(crate) async fn handshake(&self) -> Option<SemaphorePermit<'_>> {
+        // Nobody closes it.
+        self.0.handshakes.acquire().await.ok()
+    }
+
     /// The runtime of its core.
     pub(crate) fn handle(&self) -> Handle {
         self.0.handle.clone()

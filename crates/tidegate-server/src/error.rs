@@ -34,7 +34,7 @@ pub enum Error {
     },
     /// The admin door would be open to other machines.
     #[error(
-        "the admin door has no authentication yet and listens on this machine only, not on {address}; use 127.0.0.1"
+        "the admin door would be open to everybody on {address}; set admin.token_file, or encrypt it with client certificates (tls.doors, tls.client_authorities), or use 127.0.0.1"
     )]
     AdminExposed {
         /// Where it should have listened.
@@ -68,6 +68,15 @@ pub enum Error {
     /// The reflection service cannot be built.
     #[error("the descriptors of the services cannot be read: {0}")]
     Reflection(String),
+    /// Certificates cannot be used.
+    #[error("the doors cannot be encrypted: {reason}")]
+    Tls {
+        /// What is wrong, without a word of what is secret.
+        reason: String,
+    },
+    /// Not all that belongs together was given.
+    #[error("tls.certificate and tls.private_key belong together; tls.client_authorities needs both")]
+    HalfTls,
     /// A thread cannot be started.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
@@ -84,6 +93,8 @@ impl Error {
             Self::RulesUnreadable { .. }
                 | Self::BadRules { .. }
                 | Self::AdminExposed { .. }
+                | Self::Tls { .. }
+                | Self::HalfTls
                 | Self::NoDoor
                 | Self::Secret { .. }
                 | Self::Redis(_)

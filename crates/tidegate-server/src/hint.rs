@@ -15,12 +15,16 @@ use example::{Example, Facts};
 const MOST_TRIED: usize = 50;
 
 /// A line that asks the HTTP door.
-pub(crate) async fn curl(engine: &Engine<Stack>, address: SocketAddr, now: Timestamp) -> String {
+pub(crate) async fn curl(
+    engine: &Engine<Stack>,
+    (scheme, address): (&str, SocketAddr),
+    now: Timestamp,
+) -> String {
     let body = body(engine, now).await.to_string();
     // A name may hold a quote; a shell then wants it outside of the quotes.
     let quoted = body.replace('\'', r"'\''");
     format!(
-        "curl -i http://{}/v1/check -H 'content-type: application/json' -d '{quoted}'",
+        "curl -i {scheme}://{}/v1/check -H 'content-type: application/json' -d '{quoted}'",
         reachable(address)
     )
 }
@@ -68,7 +72,12 @@ mod tests {
         if !rules.is_empty() {
             engine.install(compile(vec![Source::new("a.yaml", rules)]).snapshot.unwrap());
         }
-        curl(&engine, "0.0.0.0:8080".parse().unwrap(), Timestamp::from_micros(1_790_000_000_000_000)).await
+        curl(
+            &engine,
+            ("http", "0.0.0.0:8080".parse().unwrap()),
+            Timestamp::from_micros(1_790_000_000_000_000),
+        )
+        .await
     }
 
     #[tokio::test]

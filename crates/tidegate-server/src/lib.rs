@@ -13,6 +13,7 @@ mod live;
 mod rules;
 mod health;
 mod listener;
+mod tls;
 mod cores;
 mod connection;
 mod grpc;

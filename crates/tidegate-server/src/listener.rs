@@ -1,5 +1,6 @@
 //! A door's listener: it accepts connections up to a bound and sees them to their end.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -14,8 +15,9 @@ use tokio::time::sleep;
 
 use crate::config::Limits;
 use crate::connection;
-use crate::cores::Cores;
+use crate::cores::{Cores, Seat};
 use crate::error::Error;
+use crate::tls::{Inside, Tls};
 
 /// How long to wait when the system has no room for another connection.
 const NO_ROOM: Duration = Duration::from_millis(100);
@@ -28,6 +30,8 @@ pub(crate) struct Door {
     pub(crate) http2_only: bool,
     /// Whether requests say from where they came.
     pub(crate) tells_peers: bool,
+    /// What encrypts it, if it is.
+    pub(crate) tls: Option<Arc<Tls>>,
     /// What answers.
     pub(crate) app: Router,
     /// The answer to a request that took too long.
@@ -107,6 +111,29 @@ pub(crate) async fn serve(
     }
 }
 
+/// Serves a connection on the core that it was given to.
+async fn serve_one(
+    stream: TcpStream,
+    door: &Arc<Door>,
+    seat: &Seat,
+    phase: watch::Receiver<Phase>,
+) -> io::Result<()> {
+    let peer = stream.peer_addr()?;
+    // From here on its core hears of it.
+    let stream = TcpStream::from_std(stream.into_std()?)?;
+    match &door.tls {
+        None => connection::drive((stream, peer), Arc::clone(door), phase).await,
+        Some(tls) => {
+            let inside = if door.http2_only { Inside::Http2 } else { Inside::Http };
+            let turn = seat.handshake().await;
+            let stream = tls.accept(stream, inside).await?;
+            drop(turn);
+            connection::drive((stream, peer), Arc::clone(door), phase).await;
+        }
+    }
+    Ok(())
+}
+
 /// Serves a connection if there is room for it; otherwise it is closed at once, which is better than letting it wait.
 fn admit(
     stream: TcpStream,
@@ -125,12 +152,9 @@ fn admit(
     let (door, phase, seat) = (Arc::clone(door), phase.clone(), cores.seat());
     let core = seat.handle();
     let serving = async move {
-        // From here on its core hears of it.
-        match stream.into_std().and_then(TcpStream::from_std) {
-            Ok(stream) => connection::drive(stream, door, phase).await,
-            Err(error) => tracing::debug!(door = %door.name, %error, "connection"),
+        if let Err(error) = serve_one(stream, &door, &seat, phase).await {
+            tracing::debug!(door = %door.name, %error, "connection");
         }
-        drop(seat);
     };
     connections.spawn_on(serving, &core);
 }

@@ -23,9 +23,62 @@ pub(crate) fn bytes(path: &Path) -> Result<[u8; 16], Error> {
     Ok(secret.to_be_bytes())
 }
 
+/// A word that callers must know.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Token(Vec<u8>);
+
+impl Token {
+    /// The shortest that cannot be guessed.
+    const LEAST: usize = 16;
+
+    /// That of a file: its first line.
+    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
+        let wrong = |reason: String| Error::Secret { path: path.to_owned(), reason };
+        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        let token = text.lines().next().unwrap_or_default().trim();
+        if token.len() < Self::LEAST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let write = "write at least 16 letters and digits without spaces, as from openssl rand -hex 16";
+            return Err(wrong(write.to_owned()));
+        }
+        Ok(Self(token.as_bytes().to_vec()))
+    }
+
+    /// Whether an `Authorization` says it. How long that takes does not tell how much of it was right.
+    pub(crate) fn is_in(&self, authorization: &[u8]) -> bool {
+        let Some((scheme, word)) = authorization.split_at_checked(b"Bearer ".len()) else { return false };
+        let differs = self.0.iter().zip(word).fold(0, |differs, (own, other)| differs | (own ^ other));
+        scheme.eq_ignore_ascii_case(b"Bearer ") && self.0.len() == word.len() && differs == 0
+    }
+}
+
+/// It stays in here.
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Token")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_token_is_known_by_its_whole_word() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        std::fs::write(&path, "0123456789abcdef\n").unwrap();
+        let token = Token::read(&path).unwrap();
+        assert!(token.is_in(b"Bearer 0123456789abcdef") && token.is_in(b"bearer 0123456789abcdef"));
+        for wrong in ["", "Bearer", "Bearer ", "Bearer 0123456789abcde", "Bearer 0123456789abcdef0"] {
+            assert!(!token.is_in(wrong.as_bytes()), "{wrong}");
+        }
+        assert!(!token.is_in(b"Basic 0123456789abcdef") && !token.is_in(b"0123456789abcdef"));
+        for bad in ["", "short", "with a space in between"] {
+            std::fs::write(&path, bad).unwrap();
+            let error = Token::read(&path).unwrap_err();
+            assert!(bad.is_empty() || !error.to_string().contains(bad), "{error}");
+        }
+    }
 
     #[test]
     fn a_secret_is_sixteen_bytes_and_is_never_repeated() {

@@ -13,17 +13,19 @@ use tokio::time::{sleep, timeout};
 
 use crate::admin::{self, Admin};
 use crate::checkpoint::Keeper;
-use crate::config::{Config, Shutdown};
+use crate::config::{self, Config, Shutdown};
 use crate::cores::Cores;
 use crate::error::Error;
 use crate::health::Health;
 use crate::metrics::{Busiest, Metrics};
 use crate::rules::status::Status;
 use crate::rules::{Loader, Loading, Watch};
+use crate::secret::Token;
 use crate::signals::{self, Stops};
 use crate::stack::{self, Stack};
+use crate::tls::{self, Tls};
 use crate::together::Together;
-use crate::{clock, hint, secret};
+use crate::{clock, hint, listener, secret};
 use doors::{Doors, Ways};
 use listeners::Listeners;
 
@@ -48,6 +50,7 @@ pub struct Running {
     engine: Arc<Engine<Stack>>,
     clock: Clock,
     addresses: Addresses,
+    tls: config::Tls,
     health: Arc<Health>,
     shutdown: Shutdown,
     doors: Doors,
@@ -55,21 +58,30 @@ pub struct Running {
     admin: Doors,
     /// What keeps counters over a restart.
     keeper: Option<Keeper>,
+    /// What connections are served on, those to the store among them.
+    _cores: Arc<Cores>,
     /// What counts with others.
     together: Option<Arc<Together>>,
     /// What keeps up with the rules.
     _background: JoinSet<()>,
 }
 
+/// How the address of a door begins.
+fn scheme(tls: &config::Tls, door: &str) -> &'static str {
+    if tls.covers(door) { "https" } else { "http" }
+}
+
 /// Loads the rules, opens the doors and serves. It needs a runtime with several threads.
 pub async fn start(config: &Config) -> Result<Running, Error> {
     listeners::check(config)?;
     let secret = config.partition_secret.as_deref().map(secret::read).transpose()?;
+    let token = config.admin_token.as_deref().map(Token::read).transpose()?;
     let (reload, triggers) = mpsc::channel(MOST_WAITING);
     let mut background = JoinSet::new();
     background.spawn(signals::reload_on_hangup(reload.clone())?);
 
     let (clock, status) = (clock::system(), Arc::new(Status::default()));
+    let tls = Tls::open(&config.tls)?;
     let cores = Arc::new(Cores::start(config.runtime).map_err(Error::Thread)?);
     let (stack, opened) = stack::build(config, &cores, clock())?;
     let resort = LastResort::new(config.last_resort.node, config.last_resort.tenant);
@@ -84,6 +96,9 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
     if let Some(together) = &together {
         background.spawn(Arc::clone(together).run());
     }
+    if let Some(tls) = &tls {
+        background.spawn(tls::follow(Arc::clone(tls)));
+    }
     let keep = |opened| Keeper::start(opened, Arc::clone(&engine), clock.clone(), &config.checkpoint);
     let keeper = opened.map(keep).transpose().map_err(Error::Thread)?;
 
@@ -94,6 +109,7 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
         clock: clock.clone(),
         health: Arc::clone(&health),
         secret,
+        tls,
     };
     if let Some(listener) = listeners.grpc {
         doors.serve(listener, ways.grpc(&mut measured)?, &cores);
@@ -106,20 +122,32 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
         let (engine, started, busiest) = (Arc::clone(&engine), clock(), Busiest::default());
         let kept = keeper.as_ref().map(Keeper::status);
         let heard = together.as_ref().map(|together| together.heard());
-        let metrics = Metrics { engine, status, kept, heard, doors: measured, cores, started, busiest };
-        let app = admin::app(Arc::new(Admin { metrics, health: Arc::clone(&health), reload }));
-        admin.serve(listener, doors::admin(config, app, counts), &Arc::new(Cores::here()));
+        let metrics = Metrics {
+            engine,
+            status,
+            kept,
+            heard,
+            doors: measured,
+            cores: Arc::clone(&cores),
+            started,
+            busiest,
+        };
+        let app = admin::app(Arc::new(Admin { metrics, health: Arc::clone(&health), reload }), token);
+        let door = listener::Door { tls: ways.tls("admin"), ..doors::admin(config, app, counts) };
+        admin.serve(listener, door, &Arc::new(Cores::here()));
     }
     let shutdown = config.shutdown;
     Ok(Running {
         engine,
         clock,
         addresses,
+        tls: config.tls.clone(),
         health,
         shutdown,
         doors,
         admin,
         keeper,
+        _cores: cores,
         together,
         _background: background,
     })
@@ -138,7 +166,13 @@ impl Running {
 
     /// A line for a shell that asks the HTTP door something that a rule counts; `None` if that door is off.
     pub async fn curl(&self) -> Option<String> {
-        Some(hint::curl(&self.engine, self.addresses.http?, (self.clock)()).await)
+        let door = (scheme(&self.tls, "http"), self.addresses.http?);
+        Some(hint::curl(&self.engine, door, (self.clock)()).await)
+    }
+
+    /// Where metrics and the rules in force can be looked at; `None` if that door is off.
+    pub fn admin_url(&self) -> Option<String> {
+        Some(format!("{}://{}/", scheme(&self.tls, "admin"), self.addresses.admin?))
     }
 
     /// Serves until a signal says stop; a second one stops at once.

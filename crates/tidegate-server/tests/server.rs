@@ -12,5 +12,7 @@ mod rules;
 mod switches;
 #[path = "server/bounds.rs"]
 mod bounds;
+#[path = "server/encrypted.rs"]
+mod encrypted;
 #[path = "server/stop.rs"]
 mod stop;

@@ -10,7 +10,9 @@ mod server;
 mod cluster;
 mod sentinels;
 mod proxy;
+mod certificates;
 
+pub use certificates::certificates;
 pub use cluster::{Cluster, slot_of_tag};
 pub use proxy::{Manner, Proxy};
 pub use sentinels::Sentinels;

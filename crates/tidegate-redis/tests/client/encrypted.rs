@@ -1,37 +1,12 @@
 //! TLS: servers that prove who they are, and clients that must.
 
-use std::path::Path;
-use std::process::Command;
-
 use tempfile::TempDir;
 use tidegate_redis::Fault;
 use tidegate_redis::client::{Certificates, OpenError, Settings};
 use tidegate_redis::{CallError, Client};
-use tidegate_rig::{Options, Server};
+use tidegate_rig::{Options, Server, certificates};
 
 use crate::stage::{client, client_with, count, fails_with, ready, turn};
-
-fn openssl(folder: &Path, arguments: &str) {
-    let output = Command::new("openssl").current_dir(folder).args(arguments.split(' ')).output();
-    let output = output.expect("openssl is missing: run tools/needs");
-    assert!(output.status.success(), "openssl {arguments}: {}", String::from_utf8_lossy(&output.stderr));
-}
-
-/// An authority, and a server and a client that it vouches for.
-fn certificates() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    let (at, key) = (folder.path(), "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes");
-    openssl(at, &format!("req -x509 {key} -days 2 -subj /CN=authority -keyout ca.key -out ca.crt"));
-    std::fs::write(at.join("names"), "subjectAltName=IP:127.0.0.1,DNS:localhost\n").unwrap();
-    for who in ["server", "client"] {
-        openssl(at, &format!("req -new {key} -subj /CN={who} -keyout {who}.key -out {who}.csr"));
-        let signing = format!(
-            "x509 -req -in {who}.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -out {who}.crt"
-        );
-        openssl(at, &format!("{signing} -extfile names"));
-    }
-    folder
-}
 
 fn server(folder: &TempDir, clients: &str) -> Server {
     let options = Options { tls: Some(folder.path().to_owned()), ..Options::default() };

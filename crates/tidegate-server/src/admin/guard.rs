@@ -1,14 +1,28 @@
-//! Keeps web pages away from the admin door: a browser on this machine would otherwise carry their requests here.
+//! Who may ask the admin door: whoever knows its token; or, if it has none, this machine, but no web page, whose requests a
+//! browser on this machine would otherwise carry here.
 
 use std::net::IpAddr;
 
 use axum::extract::Request;
-use axum::http::header::{HOST, ORIGIN};
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::header::{AUTHORIZATION, HOST, ORIGIN, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
 
 use crate::http::problem;
+use crate::secret::Token;
+
+/// Lets pass what knows the token. Whether the server is alive is told to everybody.
+pub(super) async fn only_with(token: Token, request: Request, next: Next) -> Response {
+    let told = request.headers().get(AUTHORIZATION).is_some_and(|told| token.is_in(told.as_bytes()));
+    if told || matches!(request.uri().path(), "/healthz" | "/readyz") {
+        return next.run(request).await;
+    }
+    let detail = "the admin door wants its token: Authorization: Bearer …";
+    let mut answer = problem(StatusCode::UNAUTHORIZED, detail);
+    answer.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    answer
+}
 
 /// Lets pass what names this door as `localhost` or by an address, and changes nothing for pages from elsewhere.
 pub(super) async fn only_this_machine(request: Request, next: Next) -> Response {

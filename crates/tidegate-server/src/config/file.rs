@@ -33,7 +33,9 @@ pub(super) static FILE: Object = Object {
         part("redis", &REDIS),
         part("log", &LOG),
         part("headers", &HEADERS),
+        part("admin", &ADMIN),
         part("envoy", &ENVOY),
+        part("tls", &TLS),
         part("limits", &LIMITS),
         part("last_resort", &LAST_RESORT),
         part("checkpoint", &CHECKPOINT),
@@ -82,7 +84,16 @@ static HEADERS: Object = Object {
     ],
 };
 
+static ADMIN: Object =
+    Object { name: "admin", doc: "Who may ask the admin door.", keys: &[key("token_file")] };
+
 static ENVOY: Object = Object { name: "envoy", doc: "What Envoy is answered.", keys: &[key("undecided")] };
+
+static TLS: Object = Object {
+    name: "tls",
+    doc: "Which doors are encrypted, and with what.",
+    keys: &[key("certificate"), key("private_key"), key("client_authorities"), key("doors")],
+};
 
 static LIMITS: Object = Object {
     name: "limits",

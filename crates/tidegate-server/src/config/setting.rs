@@ -48,8 +48,8 @@ settings! {
         "Where the HTTP API listens, or off",
         |config, text| config.listen.http = value::address(text)?;
     "listen.admin" "TIDEGATE_ADMIN" Some("admin"), "127.0.0.1:6070",
-        "Where metrics and administration listen, on this machine only, or off",
-        |config, text| config.listen.admin = value::loopback(text)?;
+        "Where metrics and administration listen, or off; beyond this machine only with a token or client certificates",
+        |config, text| config.listen.admin = value::address(text)?;
     "rules" "TIDEGATE_RULES" Some("rules"), "none",
         "The directory of rule files (*.yaml, *.yml), or one such file",
         |config, text| config.rules = value::path(text)?;
@@ -121,9 +121,24 @@ settings! {
     "headers.partition_secret" "TIDEGATE_HEADERS_PARTITION_SECRET" None, "none",
         "A file with 32 hexadecimal digits; with it, draft-10 tells which counter was charged as a keyed hash (pk)",
         |config, text| config.partition_secret = value::path(text)?;
+    "admin.token_file" "TIDEGATE_ADMIN_TOKEN_FILE" None, "none",
+        "A file with the token (at least 16 letters and digits) that the admin door wants: Authorization: Bearer …",
+        |config, text| config.admin_token = value::path(text)?;
     "envoy.undecided" "TIDEGATE_ENVOY_UNDECIDED" None, "over_limit",
         "What Envoy is answered if nobody could decide and the class refuses: over_limit, or unavailable (its failure mode decides)",
         |config, text| config.undecided = value::undecided(text)?;
+    "tls.certificate" "TIDEGATE_TLS_CERTIFICATE" None, "none",
+        "A file with the server's certificate and those between it and an authority (PEM), read again when it changes; without it all doors are plain",
+        |config, text| config.tls.certificate = value::path(text)?;
+    "tls.private_key" "TIDEGATE_TLS_PRIVATE_KEY" None, "none",
+        "A file with its private key (PEM)",
+        |config, text| config.tls.private_key = value::path(text)?;
+    "tls.client_authorities" "TIDEGATE_TLS_CLIENT_AUTHORITIES" None, "none",
+        "A file with the authorities (PEM) that must vouch for whoever connects to an encrypted door; without it nobody has to show a certificate",
+        |config, text| config.tls.client_authorities = value::path(text)?;
+    "tls.doors" "TIDEGATE_TLS_DOORS" None, "grpc,http",
+        "Which doors are encrypted: some of grpc, http and admin, with commas between",
+        |config, text| config.tls.doors = value::doors(text)?;
     "limits.in_flight" "TIDEGATE_LIMITS_IN_FLIGHT" None, "10000",
         "Checks under way at once, for each door; beyond it comfort passes and security is kept",
         |config, text| config.limits.in_flight = value::number(text, 1, 10_000_000)?;

@@ -79,14 +79,14 @@ fn variables_are_named_after_their_keys() {
 #[test]
 fn a_wrong_file_is_told_everything_with_its_places() {
     let (_folder, path) = file(
-        "listen:\n  htpp: 127.0.0.1:80\n  admin: 0.0.0.0:6070\nlimits: { memory: 1 GB }\nstore: redis://:secret@x:no\n",
+        "listen:\n  htpp: 127.0.0.1:80\n  admin: 0.0.0.0\nlimits: { memory: 1 GB }\nstore: redis://:secret@x:no\n",
     );
     let rendered = load(&given(&[], &[], Some(path))).unwrap_err().to_string();
     for expected in [
         "tidegate.yaml:2:3",
         "listen has no key `htpp`",
         "did you mean `http`?",
-        "listen.admin: the admin door has no authentication yet and listens on this machine only; write 127.0.0.1:6070",
+        "listen.admin: `0.0.0.0` is no address",
         "limits.memory: `1 GB` is no size",
         "; write a number from 1 to 65535",
         "5 | store: redis://*******@x:no",

@@ -13,7 +13,7 @@ use tidegate_rules::{Span, notation};
 
 use tidegate_wire::door::Undecided;
 
-use super::{LogFormat, Place, Runtime, StoreKind, TenantStore};
+use super::{LogFormat, Place, Runtime, StoreKind, TenantStore, Tls};
 
 /// The most threads that serve connections.
 const MOST_CORES: usize = 1024;
@@ -29,18 +29,6 @@ pub(super) fn address(text: &str) -> Result<Option<SocketAddr>, Wrong> {
     let wrong =
         || format!("`{text}` is no address; write an IP address and a port, such as 127.0.0.1:8080, or off");
     text.parse().map(Some).map_err(|_| wrong())
-}
-
-/// An address that only this machine reaches, or `off`.
-pub(super) fn loopback(text: &str) -> Result<Option<SocketAddr>, Wrong> {
-    let address = address(text)?;
-    match address {
-        Some(address) if !address.ip().is_loopback() => Err(format!(
-            "the admin door has no authentication yet and listens on this machine only; write 127.0.0.1:{}",
-            address.port()
-        )),
-        _ => Ok(address),
-    }
 }
 
 /// A path.
@@ -205,6 +193,11 @@ pub(super) fn runtime(text: &str) -> Result<Runtime, Wrong> {
         return number(text, 1, MOST_CORES).map(Runtime::Cores);
     }
     Ok(if word(text, &["per_core", "shared"])? == "shared" { Runtime::Shared } else { Runtime::PerCore })
+}
+
+/// Names of doors, with commas between.
+pub(super) fn doors(text: &str) -> Result<Vec<&'static str>, Wrong> {
+    text.split(',').map(|name| word(name.trim(), &Tls::DOORS)).collect()
 }
 
 /// What Envoy is answered if nobody could decide.

@@ -17,6 +17,7 @@ use crate::health::Health;
 use crate::listener::{self, Counts, Phase};
 use crate::metrics::Measured;
 use crate::stack::Stack;
+use crate::tls::Tls;
 use crate::{grpc, http};
 
 /// The bounds of the admin door: it serves a few on this machine.
@@ -61,6 +62,7 @@ pub(super) struct Ways<'c> {
     pub(super) clock: Clock,
     pub(super) health: Arc<Health>,
     pub(super) secret: Option<PartitionSecret>,
+    pub(super) tls: Option<Arc<Tls>>,
 }
 
 impl Ways<'_> {
@@ -70,14 +72,21 @@ impl Ways<'_> {
         let counts = note(measured, "grpc", Some(way.clone()));
         let app = grpc::app(way, &self.health)?;
         let door = plain("grpc", app, self.config.limits, counts);
-        Ok(listener::Door { http2_only: true, late: grpc::late, broken: grpc::broken, ..door })
+        let tls = self.tls("grpc");
+        Ok(listener::Door { http2_only: true, tls, late: grpc::late, broken: grpc::broken, ..door })
     }
 
     /// The HTTP API.
     pub(super) fn http(&self, measured: &mut Vec<Measured>) -> listener::Door {
         let way = self.way();
         let counts = note(measured, "http", Some(way.clone()));
-        plain("http", http::app(way, &self.health), self.config.limits, counts)
+        let door = plain("http", http::app(way, &self.health), self.config.limits, counts);
+        listener::Door { tls: self.tls("http"), ..door }
+    }
+
+    /// What encrypts a door, if it is.
+    pub(super) fn tls(&self, door: &str) -> Option<Arc<Tls>> {
+        self.tls.clone().filter(|_| self.config.tls.covers(door))
     }
 
     /// Each door has a way of its own, so that a flood through one does not close the others.
@@ -114,9 +123,10 @@ pub(super) fn note(
 
 /// A door that speaks HTTP/1 and HTTP/2.
 fn plain(name: &'static str, app: Router, limits: Limits, counts: Arc<Counts>) -> listener::Door {
-    let (http2_only, tells_peers) = (false, false);
+    let (http2_only, tells_peers, tls) = (false, false, None);
     listener::Door {
         name,
+        tls,
         http2_only,
         tells_peers,
         app,

@@ -48,10 +48,18 @@ async fn open(
     Ok((Some(listener), Some(bound)))
 }
 
+/// Whether those who ask the admin door must prove who they are.
+fn proves(config: &Config) -> bool {
+    let by_certificate = config.tls.covers("admin") && config.tls.client_authorities.is_some();
+    config.admin_token.is_some() || by_certificate
+}
+
 /// What settings cannot say by themselves.
 pub(super) fn check(config: &Config) -> Result<(), Error> {
     match config.listen.admin {
-        Some(address) if !address.ip().is_loopback() => Err(Error::AdminExposed { address }),
+        Some(address) if !address.ip().is_loopback() && !proves(config) => {
+            Err(Error::AdminExposed { address })
+        }
         _ if config.listen.grpc.is_none() && config.listen.http.is_none() => Err(Error::NoDoor),
         _ => Ok(()),
     }

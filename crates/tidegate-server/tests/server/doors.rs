@@ -12,7 +12,7 @@ use tonic_health::pb::health_client::HealthClient;
 use tonic_reflection::pb::v1::ServerReflectionRequest;
 use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
 
-use crate::world::{World, ask, ask_as, config};
+use crate::world::{World, ask, ask_as, config, send};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn http_refuses_beyond_the_limit_and_grpc_counts_the_same() {
@@ -113,6 +113,28 @@ async fn the_admin_door_keeps_other_names_away() {
     let world = World::new().await;
     assert_eq!(ask_as(world.admin(), "localhost", "GET", "/", "").await.status, 200);
     assert_eq!(ask_as(world.admin(), "evil.example", "GET", "/metrics", "").await.status, 421);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_admin_door_with_a_token_answers_whoever_knows_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("token");
+    std::fs::write(&path, "0123456789abcdef\n").unwrap();
+    let world = World::with(|config| {
+        config.admin_token = Some(path.clone());
+        config.listen.admin = Some(([0, 0, 0, 0], 0).into());
+    })
+    .await;
+    let admin = std::net::SocketAddr::from(([127, 0, 0, 1], world.admin().port()));
+    let with = async |line: &str, path: &str| {
+        send(admin, &format!("host: limits.example\r\n{line}"), ("GET", path), "").await
+    };
+    let refused = with("", "/metrics").await;
+    assert_eq!(refused.status, 401);
+    assert!(refused.head.contains("www-authenticate: Bearer"), "{}", refused.head);
+    assert_eq!(with("authorization: Bearer 0123456789abcdeX\r\n", "/metrics").await.status, 401);
+    assert_eq!(with("authorization: Bearer 0123456789abcdef\r\n", "/metrics").await.status, 200);
+    assert_eq!(with("", "/healthz").await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]

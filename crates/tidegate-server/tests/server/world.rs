@@ -114,7 +114,13 @@ pub(crate) async fn ask_from(
     send(address, &format!("host: {address}\r\norigin: {origin}\r\n"), (method, path), body).await
 }
 
-async fn send(address: SocketAddr, headers: &str, (method, path): (&str, &str), body: &str) -> Answer {
+/// The same with headers of one's own.
+pub(crate) async fn send(
+    address: SocketAddr,
+    headers: &str,
+    (method, path): (&str, &str),
+    body: &str,
+) -> Answer {
     let request = format!(
         "{method} {path} HTTP/1.1\r\n{headers}connection: close\r\ncontent-type: application/json\r\n\
          content-length: {}\r\n\r\n{body}",

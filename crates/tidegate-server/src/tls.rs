@@ -1,0 +1,102 @@
+//! Encrypted doors: certificates from files, read again when they change. A change that cannot be used keeps what was.
+
+mod pem;
+mod watch;
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustls::ServerConfig;
+use rustls::server::WebPkiClientVerifier;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use crate::config;
+use crate::error::Error;
+use pem::Files;
+
+pub(crate) use watch::follow;
+
+/// How long a peer may take until both sides trust the connection.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// What is spoken inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Inside {
+    /// HTTP/1 or HTTP/2, as the peer likes.
+    Http,
+    /// HTTP/2 only.
+    Http2,
+}
+
+/// Who we are to those who connect, and whom we trust.
+#[derive(Debug)]
+pub(crate) struct Tls {
+    from: config::Tls,
+    now: Mutex<Current>,
+}
+
+#[derive(Debug)]
+struct Current {
+    files: Files,
+    http: Arc<ServerConfig>,
+    http2: Arc<ServerConfig>,
+}
+
+impl Tls {
+    /// Reads the files; `None` if no door is encrypted.
+    pub(crate) fn open(from: &config::Tls) -> Result<Option<Arc<Self>>, Error> {
+        let Some(files) = Files::read(from)? else { return Ok(None) };
+        let now = Mutex::new(Current::new(files)?);
+        Ok(Some(Arc::new(Self { from: from.clone(), now })))
+    }
+
+    /// Agrees with a peer on how to speak.
+    pub(crate) async fn accept(&self, stream: TcpStream, inside: Inside) -> io::Result<TlsStream<TcpStream>> {
+        let config = {
+            let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(if inside == Inside::Http { &now.http } else { &now.http2 })
+        };
+        timeout(HANDSHAKE, TlsAcceptor::from(config).accept(stream)).await?
+    }
+
+    /// Takes what the files say now, if it is something else; whether it was.
+    fn renew(&self) -> Result<bool, Error> {
+        let Some(files) = Files::read(&self.from)? else { return Ok(false) };
+        if self.now.lock().unwrap_or_else(PoisonError::into_inner).files == files {
+            return Ok(false);
+        }
+        let renewed = Current::new(files)?;
+        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = renewed;
+        Ok(true)
+    }
+}
+
+impl Current {
+    fn new(files: Files) -> Result<Self, Error> {
+        let unusable = |error: rustls::Error| Error::Tls { reason: error.to_string() };
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let clients = match files.authorities()? {
+            None => WebPkiClientVerifier::no_client_auth(),
+            Some(roots) => {
+                WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
+                    .build()
+                    .map_err(|error| Error::Tls { reason: error.to_string() })?
+            }
+        };
+        let (chain, key) = files.identity()?;
+        let mut http2 = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(unusable)?
+            .with_client_cert_verifier(clients)
+            .with_single_cert(chain, key)
+            .map_err(unusable)?;
+        http2.alpn_protocols = vec![b"h2".to_vec()];
+        let mut http = http2.clone();
+        http.alpn_protocols.push(b"http/1.1".to_vec());
+        Ok(Self { files, http: Arc::new(http), http2: Arc::new(http2) })
+    }
+}

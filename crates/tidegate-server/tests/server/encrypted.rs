@@ -1,0 +1,174 @@
+//! Doors behind TLS.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use envoy_types::pb::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
+use envoy_types::pb::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::Entry;
+use envoy_types::pb::envoy::service::ratelimit::v3::RateLimitRequest;
+use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::Code;
+use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_service_client::RateLimitServiceClient;
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tempfile::TempDir;
+use tidegate_rig::certificates;
+use tidegate_server::{Error, start};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tonic::transport::{Endpoint, Uri};
+use tower_service::Service;
+
+use crate::world::{CEILING, World, config};
+
+/// A server that shows the certificates of that folder.
+async fn world(folder: &TempDir, clients: bool) -> World {
+    World::with(|config| {
+        config.tls.certificate = Some(folder.path().join("server.crt"));
+        config.tls.private_key = Some(folder.path().join("server.key"));
+        config.tls.client_authorities = clients.then(|| folder.path().join("ca.crt"));
+        config.tls.doors = vec!["grpc", "http", "admin"];
+    })
+    .await
+}
+
+/// A connection that trusts the authority of a folder, and shows who it is if it is to.
+async fn connect(
+    address: SocketAddr,
+    folder: &Path,
+    (shows, speaks): (bool, &[u8]),
+) -> io::Result<TlsStream<TcpStream>> {
+    let read = |name: &str| std::fs::read(folder.join(name)).unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(&read("ca.crt")).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let builder = builder.with_root_certificates(roots);
+    let mut config = if shows {
+        let chain = vec![CertificateDer::from_pem_slice(&read("client.crt")).unwrap()];
+        let key = PrivateKeyDer::from_pem_slice(&read("client.key")).unwrap();
+        builder.with_client_auth_cert(chain, key).unwrap()
+    } else {
+        builder.with_no_client_auth()
+    };
+    config.alpn_protocols = vec![speaks.to_vec()];
+    let stream = TcpStream::connect(address).await?;
+    let name = ServerName::from(address.ip());
+    TlsConnector::from(Arc::new(config)).connect(name, stream).await
+}
+
+/// Makes connections for calls.
+#[derive(Clone)]
+struct Connector {
+    address: SocketAddr,
+    folder: PathBuf,
+}
+
+impl Service<Uri> for Connector {
+    type Response = TokioIo<TlsStream<TcpStream>>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Uri) -> Self::Future {
+        let Self { address, folder } = self.clone();
+        Box::pin(async move { connect(address, &folder, (true, b"h2")).await.map(TokioIo::new) })
+    }
+}
+
+/// The status line of an answer over HTTP/1.
+async fn status(address: SocketAddr, folder: &Path, shows: bool) -> io::Result<String> {
+    let mut stream = connect(address, folder, (shows, b"http/1.1")).await?;
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await?;
+    let mut answer = String::new();
+    timeout(CEILING, stream.read_to_string(&mut answer)).await??;
+    Ok(answer.lines().next().unwrap_or_default().to_owned())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn encrypted_doors_answer_and_plain_words_are_not_understood() {
+    let folder = certificates();
+    let world = world(&folder, false).await;
+    for door in [world.http(), world.admin()] {
+        assert_eq!(status(door, folder.path(), false).await.unwrap(), "HTTP/1.1 200 OK");
+        let mut plain = TcpStream::connect(door).await.unwrap();
+        plain.write_all(b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+        let mut answer = Vec::new();
+        timeout(CEILING, plain.read_to_end(&mut answer)).await.expect("it is closed").ok();
+        assert!(!answer.starts_with(b"HTTP"), "a plain answer from an encrypted door");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_are_answered_over_an_encrypted_connection() {
+    let folder = certificates();
+    let world = world(&folder, true).await;
+    let connector = Connector { address: world.grpc(), folder: folder.path().to_owned() };
+    let channel = Endpoint::from_static("http://localhost").connect_with_connector(connector).await.unwrap();
+    let mut client = RateLimitServiceClient::new(channel);
+    let entry = Entry { key: "api_key".to_owned(), value: "k".to_owned() };
+    let descriptors = vec![RateLimitDescriptor { entries: vec![entry], ..RateLimitDescriptor::default() }];
+    let request = RateLimitRequest { domain: "api".to_owned(), descriptors, ..RateLimitRequest::default() };
+    let answer = client.should_rate_limit(request).await.unwrap().into_inner();
+    assert_eq!(answer.overall_code(), Code::Ok);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_must_show_a_certificate_is_not_answered_without() {
+    let (folder, stranger) = (certificates(), certificates());
+    let world = world(&folder, true).await;
+    assert_eq!(status(world.http(), folder.path(), true).await.unwrap(), "HTTP/1.1 200 OK");
+    status(world.http(), folder.path(), false).await.unwrap_err();
+    // Somebody else's authority vouches for this one.
+    std::fs::copy(folder.path().join("ca.crt"), stranger.path().join("ca.crt")).unwrap();
+    status(world.http(), stranger.path(), true).await.unwrap_err();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn new_certificates_are_taken_and_broken_ones_are_not() {
+    let (folder, newer) = (certificates(), certificates());
+    let world = world(&folder, false).await;
+    let swap = |name: &str, bytes: &[u8]| {
+        let draft = folder.path().join("draft");
+        std::fs::write(&draft, bytes).unwrap();
+        std::fs::rename(draft, folder.path().join(name)).unwrap();
+    };
+    swap("server.key", b"rubbish");
+    assert_eq!(status(world.http(), folder.path(), false).await.unwrap(), "HTTP/1.1 200 OK");
+    for name in ["server.key", "server.crt"] {
+        swap(name, &std::fs::read(newer.path().join(name)).unwrap());
+    }
+    let renewed = async {
+        while status(world.http(), newer.path(), false).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(CEILING, renewed).await.expect("the new certificate is never shown");
+    status(world.http(), folder.path(), false).await.unwrap_err();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_does_not_start_with_half_of_what_it_needs() {
+    let folder = certificates();
+    let mut half = config();
+    half.tls.certificate = Some(folder.path().join("server.crt"));
+    assert!(matches!(start(&half).await, Err(Error::HalfTls)));
+    half.tls.private_key = Some(folder.path().join("server.csr"));
+    let Err(error) = start(&half).await else { panic!("it started without a key") };
+    assert!(error.to_string().contains("tls.private_key"), "{error}");
+    half.tls.private_key = Some(folder.path().join("none"));
+    assert!(matches!(start(&half).await, Err(Error::Tls { .. })));
+}
