@@ -14,7 +14,7 @@ use std::time::Duration;
 use tidegate_core::Limit;
 use tidegate_redis::client::Address;
 use tidegate_wire::door::Undecided;
-use tidegate_wire::headers;
+use tidegate_wire::{Trusted, headers};
 
 pub use load::{ConfigError, Given, load};
 pub use setting::{SETTINGS, Setting};
@@ -42,6 +42,10 @@ pub struct Config {
     pub partition_secret: Option<PathBuf>,
     /// The file of the token that the admin door wants; without it, it answers this machine only.
     pub admin_token: Option<PathBuf>,
+    /// The file of the token that the HTTP API wants; without it, it answers everybody.
+    pub http_token: Option<PathBuf>,
+    /// Whose word counts for which attribute.
+    pub trust: Trust,
     /// What Envoy is answered if nobody could decide and the class of the rules refuses.
     pub undecided: Undecided,
     /// Which doors are encrypted, and with what.
@@ -172,6 +176,31 @@ pub enum LogFormat {
     Json,
 }
 
+/// Whose word counts for which attribute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trust {
+    /// The networks of proxies and gateways that are trusted.
+    pub peers: Trusted,
+    /// The file of a token that makes a caller trusted.
+    pub token_file: Option<PathBuf>,
+    /// The attributes that only those may state.
+    pub attributes: Vec<String>,
+    /// The doors where that is so; at forward-auth it always is.
+    pub doors: Vec<&'static str>,
+}
+
+impl Trust {
+    /// The doors where it can be so.
+    pub const DOORS: [&'static str; 2] = ["grpc", "http"];
+}
+
+impl Default for Trust {
+    fn default() -> Self {
+        let attributes = ["ip", "org", "plan"].map(str::to_owned).to_vec();
+        Self { peers: Trusted::default(), token_file: None, attributes, doors: Vec::new() }
+    }
+}
+
 /// Which doors are encrypted, and with what. All are plain without a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tls {
@@ -288,6 +317,8 @@ impl Default for Config {
             headers: headers::Settings::default(),
             partition_secret: None,
             admin_token: None,
+            http_token: None,
+            trust: Trust::default(),
             undecided: Undecided::default(),
             tls: Tls::default(),
             limits: Limits::default(),

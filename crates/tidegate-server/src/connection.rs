@@ -13,6 +13,7 @@ use axum::extract::Request;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
+use tidegate_wire::trust::Peer;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
@@ -30,10 +31,6 @@ const KEEP_ALIVE: (Duration, Duration) = (Duration::from_secs(30), Duration::fro
 /// How long a connection that was told to end may take after its last request. One that never began to speak cannot be
 /// told.
 const PATIENCE: Duration = Duration::from_secs(1);
-
-/// From where a request came.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Peer(pub(crate) SocketAddr);
 
 /// Sees a connection to its end.
 pub(crate) async fn drive<S>(

@@ -2,23 +2,32 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
+use axum::{Router, middleware};
 use serde_json::{Value, json};
 use tidegate_wire::door::Door;
 use tidegate_wire::http;
 
+use crate::callers;
 use crate::health::Health;
+use crate::secret::Token;
 use crate::stack::Stack;
 
-/// Everything that the door answers.
-pub(crate) fn app(door: Door<Stack>, health: &Arc<Health>) -> Router {
+/// Everything that the door answers. The API wants its token, if it has one; how the server is, everybody may know.
+pub(crate) fn app(door: Door<Stack>, health: &Arc<Health>, token: Option<Token>) -> Router {
     let (ready, check) = (Arc::clone(health), Arc::clone(health));
-    http::router(door)
-        .route("/healthz", get(|| async { "alive\n" }))
+    let api = http::router(door);
+    let api = match token {
+        None => api,
+        Some(token) => {
+            let guard = move |request, next| callers::only_with(token.clone(), request, next);
+            api.layer(middleware::from_fn(guard))
+        }
+    };
+    api.route("/healthz", get(|| async { "alive\n" }))
         .route("/readyz", get(move || async move { readiness(&ready) }))
         .route("/healthcheck", get(move || async move { healthcheck(&check) }))
         .fallback(|| async { problem(StatusCode::NOT_FOUND, "there is nothing at this path") })

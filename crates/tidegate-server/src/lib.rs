@@ -16,6 +16,7 @@ mod listener;
 mod tls;
 mod cores;
 mod connection;
+mod callers;
 mod grpc;
 mod http;
 pub mod explanation;

@@ -43,11 +43,16 @@ impl Token {
         Ok(Self(token.as_bytes().to_vec()))
     }
 
-    /// Whether an `Authorization` says it. How long that takes does not tell how much of it was right.
+    /// Whether an `Authorization` says it.
     pub(crate) fn is_in(&self, authorization: &[u8]) -> bool {
         let Some((scheme, word)) = authorization.split_at_checked(b"Bearer ".len()) else { return false };
+        scheme.eq_ignore_ascii_case(b"Bearer ") && self.is(word)
+    }
+
+    /// Whether that is it. How long this takes does not tell how much of it was right.
+    pub(crate) fn is(&self, word: &[u8]) -> bool {
         let differs = self.0.iter().zip(word).fold(0, |differs, (own, other)| differs | (own ^ other));
-        scheme.eq_ignore_ascii_case(b"Bearer ") && self.0.len() == word.len() && differs == 0
+        self.0.len() == word.len() && differs == 0
     }
 }
 

@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::admin::{self, Admin};
+use crate::callers::{self, Callers};
 use crate::checkpoint::Keeper;
 use crate::config::{self, Config, Shutdown};
 use crate::cores::Cores;
@@ -75,7 +76,9 @@ fn scheme(tls: &config::Tls, door: &str) -> &'static str {
 pub async fn start(config: &Config) -> Result<Running, Error> {
     listeners::check(config)?;
     let secret = config.partition_secret.as_deref().map(secret::read).transpose()?;
-    let token = config.admin_token.as_deref().map(Token::read).transpose()?;
+    let admin_token = config.admin_token.as_deref().map(Token::read).transpose()?;
+    let token = config.http_token.as_deref().map(Token::read).transpose()?;
+    let callers = Callers::read(&config.trust)?;
     let (reload, triggers) = mpsc::channel(MOST_WAITING);
     let mut background = JoinSet::new();
     background.spawn(signals::reload_on_hangup(reload.clone())?);
@@ -92,6 +95,7 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
     let listeners = Listeners::bind(config).await?;
     let addresses = listeners.addresses;
     background.spawn(Watch::new(loader, triggers).run());
+    background.spawn(callers::warn_of_strangers(callers.forwarded()));
     let together = Together::new(Arc::clone(&engine), clock.clone(), addresses).map(Arc::new);
     if let Some(together) = &together {
         background.spawn(Arc::clone(together).run());
@@ -109,6 +113,8 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
         clock: clock.clone(),
         health: Arc::clone(&health),
         secret,
+        callers,
+        token,
         tls,
     };
     if let Some(listener) = listeners.grpc {
@@ -132,7 +138,7 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
             started,
             busiest,
         };
-        let app = admin::app(Arc::new(Admin { metrics, health: Arc::clone(&health), reload }), token);
+        let app = admin::app(Arc::new(Admin { metrics, health: Arc::clone(&health), reload }), admin_token);
         let door = listener::Door { tls: ways.tls("admin"), ..doors::admin(config, app, counts) };
         admin.serve(listener, door, &Arc::new(Cores::here()));
     }

@@ -16,3 +16,5 @@ mod bounds;
 mod encrypted;
 #[path = "server/stop.rs"]
 mod stop;
+#[path = "server/trust.rs"]
+mod trust;

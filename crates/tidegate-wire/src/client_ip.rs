@@ -51,11 +51,17 @@ pub enum Source {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn client_ip(peer: IpAddr, headers: &HeaderMap, trusted: &Trusted, source: Source) -> IpAddr {
+    if trusted.contains(peer) { behind(peer, headers, trusted, source) } else { canonical(peer) }
+}
+
+/// The same behind a peer that is trusted whatever its address, because it has shown otherwise who it is.
+pub fn behind(peer: IpAddr, headers: &HeaderMap, trusted: &Trusted, source: Source) -> IpAddr {
     let mut client = canonical(peer);
-    let mut hops = chain::hops(headers, source);
-    while trusted.contains(client) {
-        let Some(hop) = hops.next() else { break };
+    for hop in chain::hops(headers, source) {
         client = canonical(hop);
+        if !trusted.contains(client) {
+            break;
+        }
     }
     client
 }

@@ -7,6 +7,7 @@
 //! | `POST /v1/commit` | `{"id", "cost"}` | `{"settled": true}` |
 //! | `POST /v1/cancel`, `/v1/release`, `/v1/renew` | `{"id"}` | `{"settled": true}` |
 //! | `POST /v1/refund` | a check with `charged_at_ms` | the decision |
+//! | `/v1/authorize` by any method | how to ask in its query, and the headers of a request | 200 if that request may pass |
 //! | `POST /json` | Envoy's `RateLimitRequest` | its `RateLimitResponse` |
 //!
 //! What is refused, and what cannot be understood, is answered with problem details (RFC 9457) that repeat no value of the
@@ -20,12 +21,13 @@ mod question;
 mod answer;
 mod decide;
 mod settle;
+mod authorize;
 mod protojson;
 #[cfg(test)]
 mod tests;
 
 use axum::Router;
-use axum::routing::post;
+use axum::routing::{self, post};
 use tidegate_store::Store;
 
 use crate::door::Door;
@@ -41,6 +43,7 @@ pub fn router<S: Store + 'static>(door: Door<S>) -> Router {
         .route("/v1/cancel", post(settle::cancel::<S>))
         .route("/v1/release", post(settle::release::<S>))
         .route("/v1/renew", post(settle::renew::<S>))
+        .route("/v1/authorize", routing::any(authorize::authorize::<S>))
         .route("/json", post(protojson::should_rate_limit::<S>))
         .method_not_allowed_fallback(body::wrong_method)
         .with_state(door)

@@ -1,8 +1,8 @@
 //! Protocols: how a verdict is told to the outside, and what of the outside is to be trusted.
 //!
-//! On the way in, [`client_ip`] says who sent a request that came through proxies. On the way out, [`headers`] tells
-//! the client where it stands with each limit, and [`problem`] writes the body of a refusal. Nothing of this waits,
-//! counts or reads a clock: bytes come in, bytes go out.
+//! On the way in, [`client_ip`] says who sent a request that came through proxies, and `trust` whose word counts for which
+//! attribute. On the way out, [`headers`] tells the client where it stands with each limit, and [`problem`] writes the body
+//! of a refusal. Nothing of this waits or reads a clock: bytes come in, bytes go out.
 //!
 //! With features, there are doors to the engine: `rls` is Envoy's rate limit service, `http` an API in JSON. Both ask
 //! through a `door`, which is given its clock.
@@ -30,6 +30,8 @@
 //! ```
 
 pub mod client_ip;
+#[cfg(feature = "door")]
+pub mod trust;
 #[cfg(feature = "rls")]
 pub mod rls;
 #[cfg(feature = "http")]
@@ -46,3 +48,5 @@ pub use client_ip::{Prefixes, Source, Trusted, TrustedError};
 pub use door::{Door, DoorSettings};
 pub use headers::{Ietf, Legacy, PartitionKey, Report, SettingError, Settings, Summary, Unit};
 pub use problem::{Kind, Problem};
+#[cfg(feature = "door")]
+pub use trust::Trust;

@@ -160,7 +160,8 @@ fn response<S: Store + 'static>(
     response
 }
 
-fn to_upstream(decision: &Decision) -> Vec<(&'static str, String)> {
+/// What whoever serves the request should know.
+pub(crate) fn to_upstream(decision: &Decision) -> Vec<(&'static str, String)> {
     let rule = decision.deciding_rule().filter(|_| decision.outcome == Outcome::Degrade);
     let degrade = rule.map(|rule| (DEGRADE, rule.name.to_string()));
     let delay = (decision.delay_us > 0).then(|| (DELAY, decision.delay_us.div_ceil(1000).to_string()));

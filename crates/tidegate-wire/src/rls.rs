@@ -48,7 +48,10 @@ impl<S: Store + 'static> RateLimitService for RateLimits<S> {
         request: Request<RateLimitRequest>,
     ) -> Result<Response<RateLimitResponse>, Status> {
         let deadline = deadline::of(request.metadata());
-        let request = decode::request(request.into_inner(), self.door.patience(deadline));
+        let trust = &self.door.settings().trust;
+        let caller = trust.caller(request.extensions(), request.metadata().as_ref());
+        let mut request = decode::request(request.into_inner(), self.door.patience(deadline));
+        request.keep_what_counts(trust, caller);
         let answer = deadline::within(deadline, ratelimit::answer(&self.door, &request)).await?;
         match answer {
             Ok(response) => Ok(Response::new(encode::response(response))),

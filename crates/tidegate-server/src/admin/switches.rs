@@ -13,11 +13,11 @@ use serde_json::{Map, Value, json};
 use tidegate_core::Timestamp;
 use tidegate_rules::rule::Mode;
 use tidegate_rules::{Snapshot, Span, notation};
+use tidegate_wire::trust::Peer;
 use tokio::sync::oneshot;
 
 use super::Admin;
 use crate::clock;
-use crate::connection::Peer;
 use crate::http::{json_body, problem};
 use crate::rules::switches::{Change, Refused, Switch, Target};
 use crate::rules::{Order, SwitchOrder};

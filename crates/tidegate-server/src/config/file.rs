@@ -12,6 +12,11 @@ const fn key(name: &'static str) -> Field {
     Field { name, shape: Shape::Text, doc: "" }
 }
 
+/// The same, or a list of them.
+const fn list(name: &'static str) -> Field {
+    Field { name, shape: Shape::OneOrMore(&Shape::Text), doc: "" }
+}
+
 const fn part(name: &'static str, object: &'static Object) -> Field {
     Field { name, shape: Shape::Object(object), doc: object.doc }
 }
@@ -34,6 +39,8 @@ pub(super) static FILE: Object = Object {
         part("log", &LOG),
         part("headers", &HEADERS),
         part("admin", &ADMIN),
+        part("http", &HTTP),
+        part("trust", &TRUST),
         part("envoy", &ENVOY),
         part("tls", &TLS),
         part("limits", &LIMITS),
@@ -87,12 +94,20 @@ static HEADERS: Object = Object {
 static ADMIN: Object =
     Object { name: "admin", doc: "Who may ask the admin door.", keys: &[key("token_file")] };
 
+static HTTP: Object = Object { name: "http", doc: "Who may ask the HTTP API.", keys: &[key("token_file")] };
+
+static TRUST: Object = Object {
+    name: "trust",
+    doc: "Whose word counts for which attribute.",
+    keys: &[list("peers"), key("token_file"), list("attributes"), list("doors")],
+};
+
 static ENVOY: Object = Object { name: "envoy", doc: "What Envoy is answered.", keys: &[key("undecided")] };
 
 static TLS: Object = Object {
     name: "tls",
     doc: "Which doors are encrypted, and with what.",
-    keys: &[key("certificate"), key("private_key"), key("client_authorities"), key("doors")],
+    keys: &[key("certificate"), key("private_key"), key("client_authorities"), list("doors")],
 };
 
 static LIMITS: Object = Object {
@@ -138,7 +153,7 @@ pub(super) fn read(source: &Source, config: &mut Config) -> Diagnostics {
     shape::check(&node, &Shape::Object(&FILE), "configuration", &mut diagnostics);
     for setting in SETTINGS {
         if let Some(value) = find(&node, setting)
-            && let Some(text) = value.text()
+            && let Some(text) = written(value)
             && let Err(message) = (setting.set)(config, &text)
         {
             diagnostics.push(Diagnostic::error("setting", value.span, format!("{}: {message}", setting.key)));
@@ -158,6 +173,13 @@ pub(super) fn read(source: &Source, config: &mut Config) -> Diagnostics {
         }
     }
     diagnostics
+}
+
+/// A value as a variable would have it: what stands in a list, with commas between.
+fn written(node: &Node) -> Option<String> {
+    let Value::List(items) = &node.value else { return node.text() };
+    let texts: Option<Vec<_>> = items.iter().map(Node::text).collect();
+    texts.map(|texts| texts.join(","))
 }
 
 fn find<'n>(node: &'n Node, setting: &Setting) -> Option<&'n Node> {

@@ -89,11 +89,17 @@ fn from_file(path: &Path, config: &mut Config) -> Result<(), ConfigError> {
     // A path in the file is meant from where the file is.
     let folder = path.parent().unwrap_or(Path::new(""));
     let checkpoint = if let Place::At(path) = &mut config.checkpoint.place { Some(path) } else { None };
-    let redis = &mut config.redis;
+    let (redis, tls) = (&mut config.redis, &mut config.tls);
     let files = [
         config.rules.as_mut(),
         config.partition_secret.as_mut(),
+        config.admin_token.as_mut(),
+        config.http_token.as_mut(),
+        config.trust.token_file.as_mut(),
         checkpoint,
+        tls.certificate.as_mut(),
+        tls.private_key.as_mut(),
+        tls.client_authorities.as_mut(),
         redis.secret.as_mut(),
         redis.password_file.as_mut(),
         redis.sentinel_password_file.as_mut(),

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use super::Config;
 use super::value::{self, Wrong};
+use super::{Config, Tls, Trust};
 
 /// One setting.
 #[derive(Debug)]
@@ -124,6 +124,21 @@ settings! {
     "admin.token_file" "TIDEGATE_ADMIN_TOKEN_FILE" None, "none",
         "A file with the token (at least 16 letters and digits) that the admin door wants: Authorization: Bearer …",
         |config, text| config.admin_token = value::path(text)?;
+    "http.token_file" "TIDEGATE_HTTP_TOKEN_FILE" None, "none",
+        "A file with the token (at least 16 letters and digits) that the HTTP API wants: Authorization: Bearer … or X-Tidegate-Token: …",
+        |config, text| config.http_token = value::path(text)?;
+    "trust.peers" "TIDEGATE_TRUST_PEERS" None, "none",
+        "Networks of proxies and gateways whose word counts for all attributes, with commas between, such as 10.0.0.0/8,192.0.2.7",
+        |config, text| config.trust.peers = value::networks(text)?;
+    "trust.token_file" "TIDEGATE_TRUST_TOKEN_FILE" None, "none",
+        "A file with a token (at least 16 letters and digits) that makes whoever knows it as trusted: Authorization: Bearer … or X-Tidegate-Token: …",
+        |config, text| config.trust.token_file = value::path(text)?;
+    "trust.attributes" "TIDEGATE_TRUST_ATTRIBUTES" None, "ip,org,plan",
+        "Attributes that only they may state; what others say of them is left out and counted",
+        |config, text| config.trust.attributes = value::names(text)?;
+    "trust.doors" "TIDEGATE_TRUST_DOORS" None, "none",
+        "Doors where that is so besides forward-auth: some of grpc and http, with commas between; without it their callers may state everything",
+        |config, text| config.trust.doors = value::doors(text, &Trust::DOORS)?;
     "envoy.undecided" "TIDEGATE_ENVOY_UNDECIDED" None, "over_limit",
         "What Envoy is answered if nobody could decide and the class refuses: over_limit, or unavailable (its failure mode decides)",
         |config, text| config.undecided = value::undecided(text)?;
@@ -138,7 +153,7 @@ settings! {
         |config, text| config.tls.client_authorities = value::path(text)?;
     "tls.doors" "TIDEGATE_TLS_DOORS" None, "grpc,http",
         "Which doors are encrypted: some of grpc, http and admin, with commas between",
-        |config, text| config.tls.doors = value::doors(text)?;
+        |config, text| config.tls.doors = value::doors(text, &Tls::DOORS)?;
     "limits.in_flight" "TIDEGATE_LIMITS_IN_FLIGHT" None, "10000",
         "Checks under way at once, for each door; beyond it comfort passes and security is kept",
         |config, text| config.limits.in_flight = value::number(text, 1, 10_000_000)?;

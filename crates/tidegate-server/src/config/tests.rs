@@ -183,3 +183,31 @@ fn the_last_resort_is_a_rate_with_or_without_a_burst_or_off() {
     let off = load(&given(&[], &[("TIDEGATE_LAST_RESORT_NODE", "off")], None)).unwrap();
     assert_eq!(off.last_resort, LastResort::default());
 }
+
+#[test]
+fn trust_is_written_as_lists_or_with_commas() {
+    let (folder, path) = file(
+        "trust: { peers: [10.0.0.0/8, 192.0.2.7], attributes: [org], doors: http, token_file: token }\n\
+         http: { token_file: /etc/token }",
+    );
+    let Config { trust, http_token, .. } = load(&given(&[], &[], Some(path))).unwrap();
+    assert!(
+        trust.peers.contains("10.1.2.3".parse().unwrap())
+            && trust.peers.contains("192.0.2.7".parse().unwrap())
+    );
+    assert_eq!((trust.attributes, trust.doors), (vec!["org".to_owned()], vec!["http"]));
+    assert_eq!(trust.token_file, Some(folder.path().join("token")));
+    assert_eq!(http_token, Some(PathBuf::from("/etc/token")));
+    let variables = [("TIDEGATE_TRUST_PEERS", "::1, 10.0.0.1"), ("TIDEGATE_TRUST_DOORS", "grpc,http")];
+    let trust = load(&given(&[], &variables, None)).unwrap().trust;
+    assert!(trust.peers.contains("::1".parse().unwrap()));
+    assert_eq!(trust.doors, ["grpc", "http"]);
+    for (variable, value) in [
+        ("TIDEGATE_TRUST_PEERS", "localhost"),
+        ("TIDEGATE_TRUST_DOORS", "admin"),
+        ("TIDEGATE_TRUST_ATTRIBUTES", "org,,plan"),
+    ] {
+        let error = load(&given(&[], &[(variable, value)], None)).unwrap_err().to_string();
+        assert!(error.starts_with(variable), "{error}");
+    }
+}

@@ -6,17 +6,22 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use tidegate_core::{Limit, Rate};
+use tidegate_engine::check::MAX_NAME_BYTES;
 use tidegate_redis::client::AddressError;
 use tidegate_rules::diagnostic::nearest;
 use tidegate_rules::notation::{Per, Short};
 use tidegate_rules::{Span, notation};
 
+use tidegate_wire::Trusted;
 use tidegate_wire::door::Undecided;
 
-use super::{LogFormat, Place, Runtime, StoreKind, TenantStore, Tls};
+use super::{LogFormat, Place, Runtime, StoreKind, TenantStore};
 
 /// The most threads that serve connections.
 const MOST_CORES: usize = 1024;
+
+/// The most attributes that can be guarded: each has a line among the metrics of each door.
+const MOST_NAMES: usize = 32;
 
 /// What is wrong with a value, and what to write.
 pub(super) type Wrong = String;
@@ -196,8 +201,24 @@ pub(super) fn runtime(text: &str) -> Result<Runtime, Wrong> {
 }
 
 /// Names of doors, with commas between.
-pub(super) fn doors(text: &str) -> Result<Vec<&'static str>, Wrong> {
-    text.split(',').map(|name| word(name.trim(), &Tls::DOORS)).collect()
+pub(super) fn doors(text: &str, known: &[&'static str]) -> Result<Vec<&'static str>, Wrong> {
+    text.split(',').map(|name| word(name.trim(), known)).collect()
+}
+
+/// Networks and addresses, with commas between.
+pub(super) fn networks(text: &str) -> Result<Trusted, Wrong> {
+    Trusted::parse(text.split(',')).map_err(|error| error.to_string())
+}
+
+/// Names of attributes, with commas between.
+pub(super) fn names(text: &str) -> Result<Vec<String>, Wrong> {
+    let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+    if names.len() > MOST_NAMES || names.iter().any(|name| name.is_empty() || name.len() > MAX_NAME_BYTES) {
+        return Err(format!(
+            "`{text}` should be 1 to {MOST_NAMES} names with commas between, such as ip,org,plan"
+        ));
+    }
+    Ok(names)
 }
 
 /// What Envoy is answered if nobody could decide.

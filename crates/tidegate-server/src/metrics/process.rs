@@ -2,6 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
+use tidegate_wire::door::Door;
+
 use super::text::seconds;
 use super::{Kind, Measured, Metrics, Text};
 
@@ -10,6 +12,7 @@ pub(super) const RELAXED: Ordering = Ordering::Relaxed;
 
 pub(super) fn write(text: &mut Text, metrics: &Metrics) {
     ways(text, metrics);
+    claims(text, metrics);
     connections(text, metrics);
     cores(text, metrics);
     text.family("ratelimit_build_info", Kind::Gauge, "The version of the program; always 1.")
@@ -37,6 +40,21 @@ fn ways(text: &mut Text, metrics: &Metrics) {
     text.family("ratelimit_bodies_refused_total", Kind::Counter, help);
     for (name, door) in doors() {
         text.value(&[("door", name)], door.bodies_refused());
+    }
+}
+
+/// What was claimed by callers whose word does not count. Forward-auth is a door of its own here.
+fn claims(text: &mut Text, metrics: &Metrics) {
+    let help = "Attributes that were stated by callers who are not trusted to, and left out.";
+    text.family("ratelimit_untrusted_claims_total", Kind::Counter, help);
+    for Measured { name, door, .. } in &metrics.doors {
+        let Some(settings) = door.as_ref().map(Door::settings) else { continue };
+        let forwarded = (*name == "http").then_some(("authorize", &settings.forward_trust));
+        for (door, trust) in [(*name, &settings.trust)].into_iter().chain(forwarded) {
+            for (attribute, count) in trust.ignored() {
+                text.value(&[("door", door), ("attribute", attribute)], count);
+            }
+        }
     }
 }
 

@@ -10,12 +10,14 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::callers::Callers;
 use crate::config::{Config, Limits};
 use crate::cores::Cores;
 use crate::error::Error;
 use crate::health::Health;
 use crate::listener::{self, Counts, Phase};
 use crate::metrics::Measured;
+use crate::secret::Token;
 use crate::stack::Stack;
 use crate::tls::Tls;
 use crate::{grpc, http};
@@ -62,26 +64,34 @@ pub(super) struct Ways<'c> {
     pub(super) clock: Clock,
     pub(super) health: Arc<Health>,
     pub(super) secret: Option<PartitionSecret>,
+    /// Whom to believe.
+    pub(super) callers: Callers,
+    /// What the HTTP API wants to be told.
+    pub(super) token: Option<Token>,
     pub(super) tls: Option<Arc<Tls>>,
 }
 
 impl Ways<'_> {
     /// Envoy's rate limit service.
     pub(super) fn grpc(&self, measured: &mut Vec<Measured>) -> Result<listener::Door, Error> {
-        let way = self.way();
+        let way = self.way("grpc");
         let counts = note(measured, "grpc", Some(way.clone()));
         let app = grpc::app(way, &self.health)?;
         let door = plain("grpc", app, self.config.limits, counts);
         let tls = self.tls("grpc");
-        Ok(listener::Door { http2_only: true, tls, late: grpc::late, broken: grpc::broken, ..door })
+        // Telling costs, and most of the time nobody asks.
+        let tells_peers = self.callers.guards("grpc");
+        let (late, broken) = (grpc::late, grpc::broken);
+        Ok(listener::Door { http2_only: true, tells_peers, tls, late, broken, ..door })
     }
 
     /// The HTTP API.
     pub(super) fn http(&self, measured: &mut Vec<Measured>) -> listener::Door {
-        let way = self.way();
+        let way = self.way("http");
         let counts = note(measured, "http", Some(way.clone()));
-        let door = plain("http", http::app(way, &self.health), self.config.limits, counts);
-        listener::Door { tls: self.tls("http"), ..door }
+        let app = http::app(way, &self.health, self.token.clone());
+        let door = plain("http", app, self.config.limits, counts);
+        listener::Door { tells_peers: true, tls: self.tls("http"), ..door }
     }
 
     /// What encrypts a door, if it is.
@@ -90,7 +100,7 @@ impl Ways<'_> {
     }
 
     /// Each door has a way of its own, so that a flood through one does not close the others.
-    fn way(&self) -> Door<Stack> {
+    fn way(&self, door: &str) -> Door<Stack> {
         let settings = DoorSettings {
             headers: headers::Settings { partition_keys: self.secret.is_some(), ..self.config.headers },
             pk_secret: self.secret,
@@ -99,6 +109,8 @@ impl Ways<'_> {
             max_body_bytes: self.config.limits.body_bytes,
             max_bodies_bytes: self.config.limits.bodies_bytes,
             max_batch: self.config.limits.batch,
+            trust: self.callers.at(door),
+            forward_trust: self.callers.forwarded(),
         };
         Door::new(Arc::clone(&self.engine), self.clock.clone(), settings)
     }

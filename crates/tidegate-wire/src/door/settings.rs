@@ -1,6 +1,8 @@
 //! How a door is set up.
 
+use crate::client_ip::Trusted;
 use crate::headers;
+use crate::trust::Trust;
 
 use super::PartitionSecret;
 
@@ -21,6 +23,10 @@ pub struct DoorSettings {
     pub max_batch: usize,
     /// What Envoy is answered if nobody could decide and the class of the rules refuses.
     pub undecided: Undecided,
+    /// Whose word counts for which attribute. Callers are gateways that know their clients, so everybody's does by default.
+    pub trust: Trust,
+    /// The same for forward-auth, which asks with what clients sent: by default nobody's does.
+    pub forward_trust: Trust,
 }
 
 /// What Envoy is answered if nobody could decide and the class of the rules refuses. It has no way to make Envoy say 503
@@ -47,6 +53,8 @@ impl Default for DoorSettings {
             max_bodies_bytes: 64 << 20,
             max_batch: 100,
             undecided: Undecided::default(),
+            trust: Trust::everybody(),
+            forward_trust: Trust::only_forwarded(Trusted::default(), None, ["org", "plan"]),
         }
     }
 }

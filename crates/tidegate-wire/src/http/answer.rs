@@ -86,6 +86,14 @@ impl Answer {
         Self { headers: HeaderMap::new(), said: Said::Problem(problem) }
     }
 
+    /// The same with another problem in place of the one that it tells, if it does.
+    pub(super) fn map_problem(self, change: impl FnOnce(Problem) -> Problem) -> Self {
+        match self.said {
+            Said::Problem(problem) => Self { said: Said::Problem(change(problem)), ..self },
+            Said::Decision(_) => self,
+        }
+    }
+
     pub(super) fn respond(self) -> Response {
         let mut response = match &self.said {
             Said::Decision(told) => json_response(StatusCode::OK, told),

@@ -15,6 +15,7 @@ use super::patience;
 use super::question::Question;
 use crate::door::{Door, Patience};
 use crate::problem::Problem;
+use crate::trust::Caller;
 
 /// What is asked about a check.
 #[derive(Clone, Copy)]
@@ -23,6 +24,22 @@ enum Ask {
     Peek,
     Reserve(Hold),
     Refund(Option<Timestamp>),
+}
+
+/// The same, and who asks.
+#[derive(Clone, Copy)]
+struct Asked {
+    ask: Ask,
+    patience: Patience,
+    caller: Caller,
+}
+
+impl Asked {
+    fn by<S: Store + 'static>(door: &Door<S>, request: &Request, ask: Ask) -> Self {
+        let patience = door.patience(patience::of(request.headers()));
+        let caller = door.settings().trust.caller(request.extensions(), request.headers());
+        Self { ask, patience, caller }
+    }
 }
 
 #[derive(Serialize)]
@@ -57,10 +74,10 @@ async fn just_one<S: Store + 'static>(
     request: Request,
     read: impl FnOnce(Value) -> std::result::Result<(Question, Ask), Wrong>,
 ) -> std::result::Result<Response, Problem> {
-    let patience = door.patience(patience::of(request.headers()));
+    let asked = Asked::by(door, &request, Ask::Check);
     let (value, _share) = body::read(door, request, ContentType::Json).await?;
     let (question, ask) = read(value)?;
-    Ok(decide(door, &question, (ask, patience)).await.respond())
+    Ok(decide(door, question, Asked { ask, ..asked }).await.respond())
 }
 
 /// A check is an object; several are a list, or a list under `checks`.
@@ -69,7 +86,7 @@ async fn one_or_many<S: Store + 'static>(
     request: Request,
     ask: Ask,
 ) -> std::result::Result<Response, Problem> {
-    let asked = (ask, door.patience(patience::of(request.headers())));
+    let asked = Asked::by(door, &request, ask);
     let (value, _share) = body::read(door, request, ContentType::Json).await?;
     match value {
         Value::Array(checks) => many(door, checks, asked).await,
@@ -79,7 +96,7 @@ async fn one_or_many<S: Store + 'static>(
             fields.finish()?;
             many(door, checks, asked).await
         }
-        value => Ok(decide(door, &Question::read(value)?, asked).await.respond()),
+        value => Ok(decide(door, Question::read(value)?, asked).await.respond()),
     }
 }
 
@@ -87,7 +104,7 @@ async fn one_or_many<S: Store + 'static>(
 async fn many<S: Store + 'static>(
     door: &Door<S>,
     checks: Vec<Value>,
-    asked: (Ask, Patience),
+    asked: Asked,
 ) -> std::result::Result<Response, Problem> {
     let (count, most) = (checks.len(), door.settings().max_batch);
     if count > most {
@@ -97,7 +114,7 @@ async fn many<S: Store + 'static>(
     let mut results = Vec::with_capacity(count);
     for value in checks {
         let answer = match Question::read(value) {
-            Ok(question) => decide(door, &question, asked).await,
+            Ok(question) => decide(door, question, asked).await,
             Err(wrong) => {
                 door.note_malformed();
                 Answer::problem(wrong.into())
@@ -110,9 +127,10 @@ async fn many<S: Store + 'static>(
 
 async fn decide<S: Store + 'static>(
     door: &Door<S>,
-    question: &Question,
-    (ask, patience): (Ask, Patience),
+    mut question: Question,
+    Asked { ask, patience, caller }: Asked,
 ) -> Answer {
+    question.keep_what_counts(&door.settings().trust, caller);
     let pairs = question.pairs();
     let descriptors = pairs.descriptors();
     let check = question.check(&pairs, &descriptors, door.left(patience));

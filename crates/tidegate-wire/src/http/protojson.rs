@@ -36,8 +36,11 @@ pub(super) async fn should_rate_limit<S: Store + 'static>(
 
 async fn answer<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<Response, Problem> {
     let patience = door.patience(patience::of(request.headers()));
+    let caller = door.settings().trust.caller(request.extensions(), request.headers());
     let (value, _share) = body::read(door, request, ContentType::Any).await?;
-    let answer = match ratelimit::answer(door, &decode(value, patience)?).await {
+    let mut question = decode(value, patience)?;
+    question.keep_what_counts(&door.settings().trust, caller);
+    let answer = match ratelimit::answer(door, &question).await {
         Ok(answer) => answer,
         Err(failure) => return Ok(body::respond(&failed(failure))),
     };

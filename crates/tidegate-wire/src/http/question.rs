@@ -7,6 +7,7 @@ use tidegate_engine::{Check, Descriptor};
 use tidegate_store::Hold;
 
 use super::fields::{Fields, Wrong, kind};
+use crate::trust::{Caller, Trust};
 
 /// A check, owned.
 pub(super) struct Question {
@@ -58,6 +59,12 @@ impl Question {
             cost: fields.count(&["cost"])?.unwrap_or(1),
             idempotency_key: fields.text(&["idempotency_key"])?,
         })
+    }
+
+    /// Leaves out what the caller claims without being trusted.
+    pub(super) fn keep_what_counts(&mut self, trust: &Trust, caller: Caller) {
+        trust.filter(caller, &mut self.attributes);
+        self.descriptors.iter_mut().for_each(|entries| trust.filter(caller, entries));
     }
 
     pub(super) fn pairs(&self) -> Pairs<'_> {

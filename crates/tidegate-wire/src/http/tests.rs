@@ -5,6 +5,7 @@ mod malformed;
 mod patience;
 mod protojson;
 mod settling;
+mod trusting;
 
 use axum::body::Body;
 use http::{HeaderMap, Request, StatusCode};

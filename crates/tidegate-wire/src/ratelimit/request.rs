@@ -6,6 +6,7 @@ use tidegate_engine::{Check, Descriptor, Override};
 
 use super::{Failure, Unit};
 use crate::door::Patience;
+use crate::trust::{Caller, Trust};
 
 /// What Envoy asks.
 #[derive(Default)]
@@ -51,6 +52,11 @@ pub(super) enum Turn {
 }
 
 impl Request {
+    /// Leaves out what the caller claims without being trusted. Its descriptors stay, so that each has its status.
+    pub(crate) fn keep_what_counts(&mut self, trust: &Trust, caller: Caller) {
+        self.descriptors.iter_mut().for_each(|asked| trust.filter(caller, &mut asked.entries));
+    }
+
     pub(super) fn validate(&self) -> Result<(), Failure> {
         let unknown = |asked: &Asked| asked.limit.is_some_and(|limit| limit.unit == Unit::Unknown);
         let wrong = if self.domain.is_empty() {

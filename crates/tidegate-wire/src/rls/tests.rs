@@ -10,14 +10,17 @@ use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::Code as
 use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_service_client::RateLimitServiceClient;
 use envoy_types::pb::google::protobuf::UInt64Value;
 use proptest::prelude::*;
+use tidegate_store::Reference;
 use tokio::net::TcpListener;
 use tonic::Code;
 use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Channel, Server};
 
 use super::*;
+use crate::client_ip::Trusted;
 use crate::door::tests::{Faulty, Noting, door, door_to, wait};
 use crate::door::{DoorSettings, Patience, Undecided};
+use crate::trust::Trust;
 
 const RULES: &str = "
 domain: mesh
@@ -206,4 +209,15 @@ proptest! {
             prop_assert!(answer.is_ok() || matches!(answer, Err(Failure::Malformed(_) | Failure::Sent(_))));
         }
     }
+}
+
+#[tokio::test]
+async fn what_is_claimed_without_being_trusted_is_left_out_and_has_a_status() {
+    let trust = Trust::only(Trusted::default(), None, ["user"]);
+    let (door, _) = door_to(Reference::new(), RULES, DoorSettings { trust, ..DoorSettings::default() });
+    for _ in 0..3 {
+        let response = ask(&door, question(vec![descriptor("user", "a")])).await.unwrap();
+        assert_eq!((response.overall_code(), response.statuses.len()), (Overall::Ok, 1));
+    }
+    assert_eq!(door.settings().trust.ignored().collect::<Vec<_>>(), [("user", 3)]);
 }

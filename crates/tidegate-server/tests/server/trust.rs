@@ -1,0 +1,90 @@
+//! Who is believed, and who may ask at all.
+
+use tidegate_wire::Trusted;
+
+use crate::world::{Answer, World, ask, send};
+
+const TOKEN: &str = "0123456789abcdef";
+
+fn token() -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("token");
+    std::fs::write(&path, TOKEN).unwrap();
+    (folder, path)
+}
+
+/// Asks on behalf of a proxy about a request with a key.
+async fn authorize(world: &World, headers: &str) -> Answer {
+    let asked = "/v1/authorize?domain=api&header.x-key=api_key&header.x-org=org";
+    send(world.http(), &format!("host: x\r\n{headers}"), ("GET", asked), "").await
+}
+
+async fn claims(world: &World, door: &str, attribute: &str) -> u64 {
+    let metrics = ask(world.admin(), "GET", "/metrics", "").await.body;
+    let line = format!(r#"ratelimit_untrusted_claims_total{{door="{door}",attribute="{attribute}"}} "#);
+    metrics
+        .lines()
+        .find_map(|one| one.strip_prefix(&line)?.parse().ok())
+        .unwrap_or_else(|| panic!("{metrics}"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn forward_auth_believes_the_proxies_that_are_named() {
+    let stranger = World::new().await;
+    let loopback = |config: &mut tidegate_server::Config| {
+        config.trust.peers = Trusted::parse(["127.0.0.0/8"]).unwrap();
+    };
+    let friend = World::with(loopback).await;
+    for world in [&stranger, &friend] {
+        let told = "x-forwarded-for: 192.0.2.7\r\nx-org: acme\r\nx-key: k1\r\n";
+        let statuses = [
+            authorize(world, told).await.status,
+            authorize(world, told).await.status,
+            authorize(world, told).await.status,
+        ];
+        assert_eq!(statuses, [200, 200, 429]);
+    }
+    for (attribute, count) in [("ip", 3), ("org", 3), ("path", 0)] {
+        assert_eq!(claims(&stranger, "authorize", attribute).await, count, "{attribute}");
+        assert_eq!(claims(&friend, "authorize", attribute).await, 0, "{attribute}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_door_that_is_named_believes_whoever_knows_the_token() {
+    let (_folder, path) = token();
+    let world = World::with(|config| {
+        config.trust.attributes = vec!["api_key".to_owned()];
+        config.trust.doors = vec!["http"];
+        config.trust.token_file = Some(path);
+    })
+    .await;
+    for _ in 0..3 {
+        assert_eq!(world.check("k1").await.status, 200, "what counts for nothing is not refused");
+    }
+    assert_eq!(claims(&world, "http", "api_key").await, 3);
+    let mut statuses = Vec::new();
+    for _ in 0..3 {
+        let told = format!("host: x\r\nauthorization: Bearer {TOKEN}\r\n");
+        let body = r#"{"domain": "api", "attributes": {"api_key": "k1"}}"#;
+        statuses.push(send(world.http(), &told, ("POST", "/v1/check"), body).await.status);
+    }
+    assert_eq!(statuses, [200, 200, 429]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_api_with_a_token_answers_whoever_knows_it() {
+    let (_folder, path) = token();
+    let world = World::with(|config| config.http_token = Some(path)).await;
+    let refused = world.check("k1").await;
+    assert_eq!(refused.status, 401);
+    assert!(refused.head.contains("www-authenticate: Bearer"), "{}", refused.head);
+    assert!(refused.head.contains("application/problem+json"), "{}", refused.head);
+    assert!(!refused.body.contains(TOKEN), "{}", refused.body);
+    for path in ["/v1/authorize?domain=api", "/json", "/v1/release"] {
+        assert_eq!(ask(world.http(), "POST", path, "{}").await.status, 401, "{path}");
+    }
+    assert_eq!(authorize(&world, "x-tidegate-token: 0123456789abcdeX\r\n").await.status, 401);
+    assert_eq!(authorize(&world, &format!("x-tidegate-token: {TOKEN}\r\n")).await.status, 200);
+    assert_eq!(ask(world.http(), "GET", "/healthz", "").await.status, 200);
+}

@@ -1,0 +1,75 @@
+//! `/v1/authorize`: forward-auth. A proxy asks about a request that it holds, with the headers of that request; 200 lets it
+//! pass, anything else is what the proxy answers.
+//!
+//! How the proxy asks stands in the address of the route (`query`), which its configuration fixes and no client can change.
+//! What it tells of the request is in headers (`facts`), and clients may have written them: only those of the family that
+//! the address names are read, and only from callers that are trusted. A body is not read.
+
+mod percent;
+mod path;
+mod query;
+mod facts;
+#[cfg(test)]
+mod tests;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use tidegate_engine::{Check, Decision, Malformed};
+use tidegate_store::Store;
+
+use super::answer::Answer;
+use super::body;
+use crate::door::Door;
+use crate::problem::Problem;
+use crate::ratelimit;
+use facts::Facts;
+use query::Query;
+
+pub(super) async fn authorize<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
+    let (parts, _unread) = request.into_parts();
+    let query = match Query::read(parts.uri.query().unwrap_or_default()) {
+        Ok(query) => query,
+        Err(wrong) => return body::refuse(&door, &wrong.into()),
+    };
+    let facts = match Facts::of(&door, &query, &parts) {
+        Ok(facts) => facts,
+        Err(wrong) => return body::refuse(&door, &denied(wrong.into(), &query)),
+    };
+    let pairs = facts.pairs();
+    let patience = door.left(door.patience(query.timeout));
+    let check = Check { attributes: &pairs, cost: query.cost, patience, ..Check::new(&query.domain) };
+    let decided = door.check(&check).await;
+    answer(&door, (&check, &query), decided)
+}
+
+fn answer<S: Store + 'static>(
+    door: &Door<S>,
+    (check, query): (&Check<'_>, &Query<'_>),
+    decided: Result<Decision, Malformed>,
+) -> Response {
+    match decided {
+        Ok(decision) if decision.allowed() => passes(door.tell(check, &decision).headers, &decision),
+        decided => Answer::to(door, check, decided).map_problem(|problem| denied(problem, query)).respond(),
+    }
+}
+
+/// With what the client should know, and what whoever serves the request should.
+fn passes(told: HeaderMap, decision: &Decision) -> Response {
+    let mut response = Response::default();
+    *response.headers_mut() = told;
+    for (name, value) in ratelimit::to_upstream(decision) {
+        if let Ok(value) = HeaderValue::try_from(value) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response
+}
+
+/// With the status that the proxy wants for refusals. That nobody could decide is none.
+fn denied(problem: Problem, query: &Query<'_>) -> Problem {
+    match query.deny_status {
+        Some(status) if problem.status() != StatusCode::SERVICE_UNAVAILABLE => problem.with_status(status),
+        _ => problem,
+    }
+}

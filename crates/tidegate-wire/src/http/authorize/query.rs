@@ -1,0 +1,124 @@
+//! How a proxy asks: the query of the route's address, as its configuration has it.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use http::{HeaderName, StatusCode};
+
+use super::percent::decoded;
+use crate::http::fields::Wrong;
+
+/// What the address says.
+pub(super) struct Query<'u> {
+    pub(super) domain: Cow<'u, str>,
+    /// The status of refusals, for proxies that cannot pass on any but this one.
+    pub(super) deny_status: Option<StatusCode>,
+    pub(super) cost: u64,
+    /// How long the proxy waits. No header says so: a client could have sent it.
+    pub(super) timeout: Option<Duration>,
+    pub(super) from: Family,
+    /// Headers that are attributes: their names, and those of the attributes.
+    pub(super) headers: Vec<(HeaderName, Cow<'u, str>)>,
+    /// Attributes that are the same for all requests.
+    pub(super) attributes: Vec<(Cow<'u, str>, Cow<'u, str>)>,
+}
+
+/// The headers that the proxy writes. Others are never read: a client could have sent them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Family {
+    /// `X-Forwarded-Method`, `-Uri`, `-Host` and `-Proto`, as Traefik and Caddy do.
+    #[default]
+    Forwarded,
+    /// `X-Original-Method` and `X-Original-URI`, as is the custom with nginx.
+    Original,
+    /// `X-Original-Method` and `X-Original-URL`, as the ingress controller of nginx does.
+    OriginalUrl,
+}
+
+/// The longest time that a proxy can say it waits, in milliseconds.
+const MOST_MS: u64 = 60_000;
+
+const KNOWN: &str = "domain, deny_status, cost, timeout_ms, from, header.NAME, attribute.NAME";
+
+impl<'u> Query<'u> {
+    pub(super) fn read(query: &'u str) -> Result<Self, Wrong> {
+        let mut read = Self {
+            domain: "".into(),
+            deny_status: None,
+            cost: 1,
+            timeout: None,
+            from: Family::default(),
+            headers: Vec::new(),
+            attributes: Vec::new(),
+        };
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            read.take(&decoded(name), decoded(value))?;
+        }
+        if read.domain.is_empty() {
+            return Err(wrong("the address has no `domain`; write /v1/authorize?domain=api"));
+        }
+        Ok(read)
+    }
+
+    fn take(&mut self, name: &str, value: Cow<'u, str>) -> Result<(), Wrong> {
+        match name {
+            "domain" => self.domain = value,
+            "deny_status" => self.deny_status = Some(deny_status(&value)?),
+            "cost" => self.cost = number("cost", &value)?,
+            "timeout_ms" => self.timeout = Some(Duration::from_millis(timeout_ms(&value)?)),
+            "from" => self.from = Family::read(&value)?,
+            _ => return self.take_named(name, value),
+        }
+        Ok(())
+    }
+
+    fn take_named(&mut self, name: &str, value: Cow<'u, str>) -> Result<(), Wrong> {
+        if let Some(header) = name.strip_prefix("header.") {
+            let header = HeaderName::try_from(header).ok().filter(|_| !value.is_empty());
+            let header = header
+                .ok_or_else(|| wrong("write a header and its attribute, such as header.x-api-key=api_key"))?;
+            self.headers.push((header, value));
+        } else if let Some(attribute) = name.strip_prefix("attribute.").filter(|name| !name.is_empty()) {
+            self.attributes.push((attribute.to_owned().into(), value));
+        } else {
+            return Err(wrong(&format!("the address says something unknown; it may say {KNOWN}")));
+        }
+        Ok(())
+    }
+}
+
+impl Family {
+    fn read(text: &str) -> Result<Self, Wrong> {
+        match text {
+            "forwarded" => Ok(Self::Forwarded),
+            "original" => Ok(Self::Original),
+            "original_url" => Ok(Self::OriginalUrl),
+            _ => Err(wrong("`from` should be forwarded, original or original_url")),
+        }
+    }
+}
+
+fn deny_status(text: &str) -> Result<StatusCode, Wrong> {
+    let status = text.parse().ok().filter(|status| (400..600).contains(status));
+    status
+        .and_then(|status| StatusCode::from_u16(status).ok())
+        .ok_or_else(|| wrong("`deny_status` should be a status from 400 to 599"))
+}
+
+fn timeout_ms(text: &str) -> Result<u64, Wrong> {
+    let ms = number("timeout_ms", text)?;
+    if (1..=MOST_MS).contains(&ms) {
+        Ok(ms)
+    } else {
+        Err(wrong(&format!("`timeout_ms` should be from 1 to {MOST_MS}")))
+    }
+}
+
+fn number(name: &str, text: &str) -> Result<u64, Wrong> {
+    text.parse().map_err(|_| wrong(&format!("`{name}` should be a whole number from 0 on")))
+}
+
+fn wrong(text: &str) -> Wrong {
+    Wrong(text.to_owned())
+}
