@@ -1,7 +1,7 @@
-//! The real binary behind real sockets, on its own and behind a real Envoy.
+//! The real binary behind real sockets, on its own and behind real proxies.
 //!
 //! Each test starts what it needs on ports of the system's choosing, so that all of them run side by side. `make test`
-//! installs Envoy and promtool first; `tools/needs` does that alone.
+//! installs proxies and promtool first; `tools/needs` does that alone.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -13,6 +13,7 @@ mod tidegate;
 mod upstream;
 mod golden;
 mod envoy;
+mod proxy;
 
 mod command_line;
 mod start;
@@ -26,4 +27,5 @@ mod metrics;
 mod last_resort;
 mod secrets;
 mod through_envoy;
+mod through_proxies;
 mod together;

@@ -11,6 +11,7 @@ use crate::explain::ExplainArgs;
 use crate::init::InitArgs;
 use crate::nodes::NodesArgs;
 use crate::rules::RulesArgs;
+use crate::snippet::SnippetArgs;
 use crate::validate::ValidateArgs;
 
 const EXAMPLES: &str = "\
@@ -24,6 +25,7 @@ Examples:
   tidegate check api_key=k1 path=/x       ask a running server
   tidegate nodes                          who counts together
   tidegate rules off per-key --for 10m    switch a rule off on a running server
+  tidegate snippet nginx                  a configuration for nginx that asks a server
   tidegate demo                           see it at work
   tidegate completions bash               completions for a shell
 
@@ -64,6 +66,8 @@ pub(crate) enum Command {
     Nodes(NodesArgs),
     /// List the rules in force on a server, and switch them off, to shadow or on again
     Rules(RulesArgs),
+    /// Print a configuration for Envoy, nginx, Caddy, Traefik or HAProxy that asks a server
+    Snippet(SnippetArgs),
     /// Show a server with example rules and traffic at work
     Demo(DemoArgs),
     /// Print completions for a shell

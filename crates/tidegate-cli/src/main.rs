@@ -13,6 +13,7 @@ mod check;
 mod explain;
 mod nodes;
 mod rules;
+mod snippet;
 mod demo;
 mod completions;
 
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Nodes(args) => nodes::run(&args),
         Command::Rules(args) => rules::run(&args),
+        Command::Snippet(args) => snippet::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Completions { shell } => completions::run(shell),
     };

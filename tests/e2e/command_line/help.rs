@@ -20,6 +20,7 @@ async fn every_command_has_the_help_that_was_reviewed() {
         "rules shadow --help",
         "rules enforce --help",
         "rules on --help",
+        "snippet --help",
         "demo --help",
         "completions --help",
     ];
@@ -35,7 +36,19 @@ async fn the_first_page_names_every_command_whose_help_is_reviewed() {
     let names: Vec<&str> = listed.filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(
         names,
-        ["serve", "validate", "init", "check", "explain", "nodes", "rules", "demo", "completions", "help"],
+        [
+            "serve",
+            "validate",
+            "init",
+            "check",
+            "explain",
+            "nodes",
+            "rules",
+            "snippet",
+            "demo",
+            "completions",
+            "help"
+        ],
         "{page}"
     );
 }

@@ -1,0 +1,140 @@
+//! What `tidegate snippet` prints works in the real programs: requests pass within their limits, are refused beyond them, and
+//! pass when Tidegate is slow or gone.
+//!
+//! Proxies wait for 20 or 100 ms at most and then let pass, and a busy machine may take longer: a refusal is therefore waited
+//! for, and how many passed before it is not counted.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use crate::client::{self, Answer};
+use crate::folder::Folder;
+use crate::patience::until;
+use crate::proxy::{Kind, Proxy};
+use crate::tidegate::{Tidegate, serve};
+
+const RULES: &str = "
+domain: api
+rules:
+  - { name: per-key, by: [api_key], limit: 2/h }
+  - { name: logins, match: { method: POST, path: /login }, by: [ip], limit: 1/h }
+  - { name: vault, match: { path: /vault }, by: [ip], limit: 100/s, class: security }
+";
+
+/// Longer than any time-out that is printed, and much shorter than those that the programs have by themselves.
+const SOON: Duration = Duration::from_secs(4);
+
+/// A server at an address, or at one that is free.
+async fn tidegate(http: Option<SocketAddr>, grpc: Option<SocketAddr>, store: &str) -> Tidegate {
+    // On Linux every address of 127/8 is ours: nobody takes the port while the server is gone.
+    let free = if cfg!(target_os = "linux") { "127.0.0.7:0" } else { "127.0.0.1:0" };
+    let at = |address: Option<SocketAddr>| address.map_or(free.to_owned(), |address| address.to_string());
+    let (rules, http, grpc) = (Folder::of(RULES), at(http), at(grpc));
+    let mut command = serve(&["--http", &http, "--grpc", &grpc, "--store", store], Some(rules.path()));
+    command.env("TIDEGATE_TRUST_PEERS", "127.0.0.0/8");
+    Tidegate::from(command, rules).await
+}
+
+impl Proxy {
+    async fn ask(&self, (method, path): (&str, &str), headers: &[(&str, &str)]) -> Answer {
+        let body = if method == "POST" { "a body".to_owned() } else { String::new() };
+        client::send(self.address, client::request(method, path, headers, body)).await
+    }
+
+    async fn answered(&self, line: (&str, &str), headers: &[(&str, &str)], status: u16) -> Answer {
+        let what = format!("{line:?} to be answered {status}");
+        until(&what, async || Some(self.ask(line, headers).await).filter(|answer| answer.status == status))
+            .await
+    }
+}
+
+async fn check(kind: Kind) {
+    let mut tidegate = tidegate(None, None, "memory").await;
+    let (http, grpc) = (tidegate.http, tidegate.grpc);
+    let proxy = Proxy::start(kind, if kind == Kind::Envoy { grpc } else { http }).await;
+    passes_until_the_limit(&proxy).await;
+    tells_what_is_asked(&proxy).await;
+
+    tidegate.program.signal("STOP").await;
+    // The system takes a while to stop all of its threads.
+    proxy.answered(("GET", "/orders"), &[("x-api-key", "k1")], 200).await;
+    passes(&proxy, "a server that hangs").await;
+    tidegate.program.kill().await;
+    passes(&proxy, "no server").await;
+
+    // It is back, and cannot count: nobody listens there. Then the class of a rule has the say, and not the proxy.
+    let _back = self::tidegate(Some(http), Some(grpc), "redis://127.0.0.1:1").await;
+    let status = if kind == Kind::Envoy { 429 } else { 503 };
+    let undecided = proxy.answered(("GET", "/vault"), &[], status).await;
+    assert!(undecided.header("retry-after").is_some(), "{undecided:?}");
+    passes(&proxy, "a server that cannot count").await;
+}
+
+async fn passes_until_the_limit(proxy: &Proxy) {
+    let (line, key) = (("GET", "/orders?page=1"), [("x-api-key", "k1")]);
+    let passed = proxy.ask(line, &key).await.expect(200);
+    assert_eq!(passed.json()["path"], "/orders", "the upstream answers");
+    let refused = proxy.answered(line, &key, 429).await;
+    assert_eq!(refused.header("content-type"), Some("application/problem+json"), "{refused:?}");
+    assert_eq!(refused.json()["status"], 429);
+    assert_eq!(refused.header("ratelimit-policy"), Some(r#""per-key";q=2;w=3600"#), "{refused:?}");
+    assert_eq!(refused.header("x-ratelimit-denied-by"), Some(r#"api_key;rule="per-key""#), "{refused:?}");
+    let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=7200).contains(&wait), "{refused:?}");
+    let served = proxy.upstream.served();
+    proxy.ask(line, &[("x-api-key", "k2")]).await.expect(200);
+    assert_eq!(proxy.upstream.served(), served + 1, "{}", proxy.said());
+}
+
+/// Method, path and address arrive, however a client spells the path or whatever it claims.
+async fn tells_what_is_asked(proxy: &Proxy) {
+    let passed = proxy.ask(("POST", "/login"), &[]).await.expect(200);
+    assert_eq!(
+        (&passed.json()["method"], &passed.json()["headers"]["content-length"]),
+        (&"POST".into(), &"6".into())
+    );
+    proxy.answered(("POST", "//login"), &[], 429).await;
+    let claims = [
+        ("x-forwarded-for", "192.0.2.9"),
+        ("x-forwarded-method", "GET"),
+        ("x-forwarded-uri", "/"),
+        ("x-original-method", "GET"),
+        ("x-original-uri", "/"),
+    ];
+    proxy.answered(("POST", "/login"), &claims, 429).await;
+    proxy.ask(("GET", "/login"), &[]).await.expect(200);
+}
+
+async fn passes(proxy: &Proxy, when: &str) {
+    for line in [("GET", "/orders"), ("POST", "/login")] {
+        let started = Instant::now();
+        let passed = proxy.ask(line, &[("x-api-key", "k1")]).await;
+        assert_eq!(passed.status, 200, "{when}: {passed:?}\n{}", proxy.said());
+        assert!(started.elapsed() < SOON, "{when}: {:?}", started.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn envoy_works_as_it_is_printed() {
+    check(Kind::Envoy).await;
+}
+
+#[tokio::test]
+async fn nginx_works_as_it_is_printed() {
+    check(Kind::Nginx).await;
+}
+
+#[tokio::test]
+async fn caddy_works_as_it_is_printed() {
+    check(Kind::Caddy).await;
+}
+
+#[tokio::test]
+async fn traefik_works_as_it_is_printed() {
+    check(Kind::Traefik).await;
+}
+
+#[tokio::test]
+async fn haproxy_works_as_it_is_printed() {
+    check(Kind::Haproxy).await;
+}
