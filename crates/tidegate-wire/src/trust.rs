@@ -115,7 +115,7 @@ impl Trust {
     }
 
     /// Leaves out of what a caller states all that does not count.
-    pub(crate) fn filter(&self, caller: Caller, stated: &mut Vec<(String, String)>) {
+    pub fn filter(&self, caller: Caller, stated: &mut Vec<(String, String)>) {
         if !caller.trusted {
             stated.retain(|(attribute, _)| !self.ignores(caller, attribute));
         }

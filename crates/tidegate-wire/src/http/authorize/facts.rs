@@ -83,7 +83,10 @@ impl<'r> Facts<'r> {
                 self.claim("host", one(headers, &X_FORWARDED_HOST)?.map(|hosts| host(&last(hosts)).into()));
             }
             // Whoever writes no host of its own passes on the client's.
-            Family::Original => self.claim("host", one(headers, &HOST)?.map(|own| host(&own).into())),
+            Family::Original => {
+                let named = request.uri.authority().map(|authority| Cow::from(authority.as_str()));
+                self.claim("host", one(headers, &HOST)?.or(named).map(|own| host(&own).into()));
+            }
             Family::OriginalUrl => {}
         }
         Ok(())
