@@ -14,6 +14,8 @@
 //! | … `L` | loans of a value: what comes back by itself, and when |
 //! | hash `n` | an admission under an idempotency key |
 //! | ticket `r`, ticket `i` | what a reservation holds here, and how any node can settle it |
+//! | tag `members` | who counts together |
+//! | tag a number, `mark` | that the counters of this server are still there; one on each |
 //!
 //! Every value begins with a version; a node that meets a newer one leaves it alone and says so. Every key has an end. Counts stop at
 //! 2^51, where the reference store's stop at 2^57; below that both are equal to the digit.
@@ -32,13 +34,17 @@ mod scripts;
 mod sha;
 mod bytes;
 mod members;
+mod shards;
+mod marks;
 mod routed;
 
 pub use call::{Call, CallError, Caller, Fault, Priority, Script};
 pub use client::Client;
+pub use marks::Marks;
 pub use members::{Assembly, Heartbeat, Member};
 pub use names::DEFAULT_PREFIX;
 pub use routed::Routed;
 pub use scripts::scripts;
 pub use settings::{Clock, Settings};
+pub use shards::{Shard, Shards};
 pub use store::Redis;

@@ -60,6 +60,7 @@ impl Pair {
                 prop_assert_eq!(wait(redis.release(plan, now)), Ok(reference.release_now(plan, now)));
             }
             What::Renew => prop_assert_eq!(wait(redis.renew(plan, now)), Ok(reference.renew_now(plan, now))),
+            What::Raise => prop_assert_eq!(wait(redis.raise(plan, now)), reference.raise_now(plan, now)),
             What::Reset => {
                 wait(redis.reset(plan, now)).unwrap();
                 reference.reset_now(plan, now);
