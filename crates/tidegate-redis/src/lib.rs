@@ -40,7 +40,7 @@ mod routed;
 
 pub use call::{Call, CallError, Caller, Fault, Priority, Script};
 pub use client::Client;
-pub use marks::Marks;
+pub use marks::{Looked, Marks};
 pub use members::{Assembly, Heartbeat, Member};
 pub use names::DEFAULT_PREFIX;
 pub use routed::Routed;

@@ -23,6 +23,26 @@ pub struct Marks {
     known: HashMap<Spot, Known>,
 }
 
+/// What became of servers since they were looked at before; of the others nothing did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Looked {
+    /// They have lost their counters.
+    pub lost: Vec<Shard>,
+    /// They did not answer.
+    pub silent: Vec<Shard>,
+}
+
+/// What was found on a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Found {
+    /// No answer.
+    Nothing,
+    /// The mark that is known, or one in a slot that was not looked at before.
+    Mark,
+    /// Another one in place of the known one.
+    Another,
+}
+
 /// Where a mark is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Spot {
@@ -45,16 +65,22 @@ struct Look {
 }
 
 impl<C: Shards + 'static> Redis<C> {
-    /// Looks at the mark of every server, one call each, all at once; which of them have lost their counters since the last
-    /// time. `fresh` is what marks are to be where there is none: a text that nobody has used before.
-    pub async fn look(&self, marks: &mut Marks, fresh: &str) -> Vec<Shard> {
-        let mut shards = self.caller().shards();
+    /// Looks at the mark of every server, one call each, all at once. `fresh` is what marks are to be where there is none: a text
+    /// that nobody has used before.
+    pub async fn look(&self, marks: &mut Marks, fresh: &str) -> Looked {
+        let shards = self.caller().shards();
         let looks = marks.looks(&shards, |tag| self.names().mark(tag));
         let found = join_all(looks.iter().map(|look| self.mark(look, fresh))).await;
-        let lost = marks.take(looks.into_iter().zip(found).collect(), shards.len());
-        let mut index = 0..;
-        shards.retain(|_| index.next().is_some_and(|index| lost[index]));
-        shards
+        let found = marks.take(looks.into_iter().zip(found).collect(), shards.len());
+        let mut looked = Looked::default();
+        for (shard, found) in shards.into_iter().zip(found) {
+            match found {
+                Found::Mark => {}
+                Found::Another => looked.lost.push(shard),
+                Found::Nothing => looked.silent.push(shard),
+            }
+        }
+        looked
     }
 
     /// Whether a counter lives on that server.
@@ -95,19 +121,20 @@ impl Marks {
         looks
     }
 
-    /// Takes what was found, in the order of the spots; for each of so many servers whether it has lost a mark. Marks that could
-    /// not be looked at stay known, and of those that were found on one server the first.
-    fn take(&mut self, found: Vec<(Look, Option<String>)>, shards: usize) -> Vec<bool> {
-        let (mut lost, mut has_one) = (vec![false; shards], vec![false; shards]);
-        for (Look { spot, key, shard }, mark) in found {
+    /// Takes what was found, in the order of the spots, for so many servers. Marks that could not be looked at stay known, and of
+    /// those that were found on one server the first.
+    fn take(&mut self, answers: Vec<(Look, Option<String>)>, shards: usize) -> Vec<Found> {
+        let mut found = vec![Found::Nothing; shards];
+        for (Look { spot, key, shard }, mark) in answers {
             let Some(mark) = mark else { continue };
             let before = self.known.remove(&spot);
-            lost[shard] |= before.is_some_and(|before| before.mark != mark);
-            if !std::mem::replace(&mut has_one[shard], true) {
+            let is_another = before.is_some_and(|before| before.mark != mark);
+            if found[shard] == Found::Nothing {
                 self.known.insert(spot, Known { key, mark });
             }
+            found[shard] = found[shard].max(if is_another { Found::Another } else { Found::Mark });
         }
-        lost
+        found
     }
 }
 

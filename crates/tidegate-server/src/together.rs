@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use tidegate_core::KeyRef;
 use tidegate_engine::Engine;
-use tidegate_redis::{Heartbeat, Marks};
+use tidegate_redis::{Heartbeat, Marks, Shard};
 use tidegate_wire::door::Clock;
 use tokio::sync::Mutex;
 use tokio::time::{Interval, MissedTickBehavior, interval, sleep, timeout};
@@ -65,15 +66,13 @@ impl Together {
         }
     }
 
-    /// Pays what is owed and tells what was lost, step by step, debts first. Whether something was lost is seen before anything is
-    /// paid: a debt counts on top of what is told, not as a part of it.
+    /// Pays what is owed and tells what was lost, step by step, debts first.
     async fn work(&self, shared: &Shared) {
         let mut looks = every(LOOK);
         loop {
             looks.tick().await;
             if shared.standing().owing > 0 {
-                self.look(shared).await;
-                shared.pay_back((self.clock)()).await;
+                self.pay(shared).await;
             }
             if shared.standing().untold > 0 {
                 let step = || shared.tell_again((self.clock)());
@@ -82,27 +81,35 @@ impl Together {
         }
     }
 
-    /// Looks whether servers have lost their counters; what this node knows of them is to be told again.
-    async fn look(&self, shared: &Shared) {
+    /// Pays some of what is owed to servers that have just shown whether they lost something: a debt counts on top of what is told,
+    /// not as a part of it. How many counters owe something after that.
+    async fn pay(&self, shared: &Shared) -> usize {
+        let silent = self.look(shared).await;
+        let may_be_paid = |key: KeyRef<'_>| !silent.iter().any(|shard| shared.inner().is_on(shard, key));
+        shared.pay_back_where(may_be_paid, (self.clock)()).await
+    }
+
+    /// Looks whether servers have lost their counters: what this node knows of them is to be told again. Those that do not answer.
+    async fn look(&self, shared: &Shared) -> Vec<Shard> {
         let mut marks = self.marks.lock().await;
-        for shard in shared.inner().look(&mut marks, &self.nonce()).await {
+        let looked = shared.inner().look(&mut marks, &self.nonce()).await;
+        for shard in &looked.lost {
+            let counters = shared.lost(|key| shared.inner().is_on(shard, key), (self.clock)());
             self.heard.lost_one();
-            let counters = shared.lost(|key| shared.inner().is_on(&shard, key), (self.clock)());
             tracing::warn!(
                 shard = shard.name(),
                 counters,
                 "a server has lost its counters: those of long windows are told again"
             );
         }
+        looked.silent
     }
 
     /// Says that this node is gone, so that the others need not wait to find out; what it owes is paid before.
     pub(crate) async fn leave(&self) {
         let Some(shared) = self.engine.store().shared() else { return };
         let last = async {
-            // What was lost is told to the counters that owe something, and is otherwise left to the others.
-            self.look(shared).await;
-            while shared.standing().owing > 0 && shared.pay_back((self.clock)()).await > 0 {
+            while shared.standing().owing > 0 && self.pay(shared).await > 0 {
                 // A store that is away refuses at once: without a pause the time would never be up.
                 sleep(LOOK).await;
             }

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::{Marks, Shard};
+use super::{Found, Marks, Shard};
 use crate::client::slots::Slots;
 use crate::client::slots::slot_of_key;
 
@@ -39,8 +39,8 @@ impl World {
             let mark = (!self.is_away.contains(&look.shard)).then_some(mark);
             found.push((look, mark));
         }
-        let lost = marks.take(found, shards.len());
-        (0..lost.len()).filter(|index| lost[*index]).collect()
+        let found = marks.take(found, shards.len());
+        (0..found.len()).filter(|index| found[*index] == Found::Another).collect()
     }
 
     fn loses(&mut self, server: usize) {

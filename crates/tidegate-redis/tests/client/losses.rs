@@ -26,7 +26,7 @@ async fn store(cluster: &Cluster, own: &Server) -> Store {
 }
 
 async fn look(store: &Store, marks: &mut Marks) -> Vec<Shard> {
-    store.look(marks, &format!("{:?}", std::time::Instant::now())).await
+    store.look(marks, &format!("{:?}", std::time::Instant::now())).await.lost
 }
 
 /// Looks until a loss is noticed; for a server that is not there yet, nothing is.
@@ -65,6 +65,9 @@ async fn each_server_that_loses_its_counters_is_noticed_by_itself() {
         assert!(left_ms > Duration::from_secs(86_400).as_millis().try_into().unwrap(), "{left_ms}");
     }
 
+    own.kill();
+    let looked = store.look(&mut marks, "").await;
+    assert_eq!((looked.lost.len(), looked.silent.len()), (0, 1), "silence is no loss");
     own.restart_empty();
     let shard = lost(&store, &mut marks).await;
     assert_eq!((shard.name(), live_on(&store, &shard)), (own.address().as_str(), (0, true)));

@@ -161,6 +161,21 @@ fn debts_are_charged_on_top_of_what_was_lost() {
 }
 
 #[test]
+fn debts_that_may_not_be_paid_yet_wait_and_do_not_hold_up_the_others() {
+    let store = Away::new();
+    let node = node(&store, 1);
+    store.does(Does::Refuse);
+    for number in 0..300 {
+        now(node.decide(&plan(&format!("elsewhere {number}"), ten(), 9), START)).unwrap();
+    }
+    now(node.decide(&plan("here", ten(), 1), START)).unwrap();
+    store.does(Does::Answer);
+    let pay = || now(node.pay_back_where(|key| !lives_elsewhere(key), START));
+    assert_eq!((pay(), pay()), (301, 300));
+    assert_eq!((node.standing().paid_back, now(node.pay_back(START))), (1, 44));
+}
+
+#[test]
 fn units_that_were_given_back_long_ago_are_not_told() {
     let store = Away::new();
     let node = node(&store, 1);

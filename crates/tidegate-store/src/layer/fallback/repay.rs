@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use tidegate_core::{Pay, Plan, Timestamp};
+use tidegate_core::{KeyRef, Pay, Plan, Timestamp};
 
 use super::Fallback;
 use super::ledger::Debt;
@@ -15,8 +15,17 @@ impl<S: Store> Fallback<S> {
     /// Pays some of what counters owe, the most first; how many are left. Ends early if the store cannot answer, but not before some
     /// others were tried: they may live elsewhere.
     pub async fn pay_back(&self, now: Timestamp) -> usize {
+        self.pay_back_where(|_| true, now).await
+    }
+
+    /// The same for the counters that may be paid now; the others wait.
+    pub async fn pay_back_where(&self, may_be_paid: impl Fn(KeyRef<'_>) -> bool, now: Timestamp) -> usize {
         let mut failures = 0;
         for debt in self.ledger.largest() {
+            if !may_be_paid(debt.key.as_ref()) {
+                self.ledger.put_off(&debt);
+                continue;
+            }
             match self.pay(&debt, now).await {
                 Err(StoreError::Unavailable { maybe_charged: false, .. }) => {
                     self.ledger.put_off(&debt);
