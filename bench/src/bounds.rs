@@ -34,6 +34,7 @@ pub(crate) enum Figure {
         joined: bool,
     },
     NodeOverPlain,
+    NodeOverBare,
     RedisBytesOfOne,
     RedisBytesOfFour,
     OverLimitador {
@@ -105,7 +106,7 @@ const TABLE: [Row; 18] = [
 ];
 
 /// Of the store in Redis.
-const REDIS: [Row; 17] = [
+const REDIS: [Row; 18] = [
     (
         Figure::OverPipeline { depth: 1, joined: false },
         "Redis CPU of a check of 4 limits over 4 x (INCRBY + EXPIRE) in one pipeline, 1 under way, alone",
@@ -148,10 +149,11 @@ const REDIS: [Row; 17] = [
     (Figure::OverSlots { depth: 64, joined: true }, "the same, 64 under way, joined", "below 1x", (2, "x")),
     (
         Figure::NodeOverPlain,
-        "node CPU per check over the plain `redis` crate calling the script, 128 under way",
+        "node CPU per check over the plain `redis` crate calling one script, 128 under way",
         "at most 1.2x",
         (2, "x"),
     ),
+    (Figure::NodeOverBare, "the same over a bare call that was made beforehand", "-", (2, "x")),
     (
         Figure::RedisBytesOfOne,
         "Redis bytes per counter, GCRA, 1M entities with 1 limit",

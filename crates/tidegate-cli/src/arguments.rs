@@ -86,6 +86,9 @@ pub(crate) struct Serve {
     /// Where counters live: memory, redis://…, redis-cluster://… or redis-sentinel://… [env: TIDEGATE_STORE] [default: memory]
     #[arg(long, value_name = "URL")]
     store: Option<String>,
+    /// What connections are served on: per_core, a number of threads, or shared [env: TIDEGATE_RUNTIME] [default: per_core]
+    #[arg(long, value_name = "KIND")]
+    runtime: Option<String>,
     /// Where Envoy's rate limit service listens, or off [env: TIDEGATE_GRPC] [default: 0.0.0.0:8081]
     #[arg(long, value_name = "ADDR")]
     grpc: Option<String>,
@@ -112,6 +115,7 @@ impl Serve {
         let flags = [
             ("rules", &self.rules),
             ("store", &self.store),
+            ("runtime", &self.runtime),
             ("listen.grpc", &self.grpc),
             ("listen.http", &self.http),
             ("listen.admin", &self.admin),

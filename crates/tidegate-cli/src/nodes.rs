@@ -38,7 +38,8 @@ fn text(answer: &Value) -> String {
     if answer["store"] == "memory" {
         return "counters live in this server's memory; it counts alone\n".to_owned();
     }
-    let mut rows = vec![["ID", "HEARD", "VERSION", "RULES", "HTTP", "GRPC", "DECISIONS"].map(str::to_owned)];
+    let mut rows =
+        vec![["ID", "HEARD", "VERSION", "FORMAT", "RULES", "HTTP", "GRPC", "DECISIONS"].map(str::to_owned)];
     for node in answer["nodes"].as_array().into_iter().flatten() {
         let told = |name: &str| match &node["told"][name] {
             Value::Null => "-".to_owned(),
@@ -51,15 +52,16 @@ fn text(answer: &Value) -> String {
             id,
             heard,
             told("version"),
+            told("format"),
             told("snapshot"),
             told("http"),
             told("grpc"),
             told("decisions"),
         ]);
     }
-    let widths: [usize; 7] =
+    let widths: [usize; 8] =
         std::array::from_fn(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0));
-    let line = |row: &[String; 7]| {
+    let line = |row: &[String; 8]| {
         let cells: Vec<String> =
             row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
         format!("{}\n", cells.join("  ").trim_end())

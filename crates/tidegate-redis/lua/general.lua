@@ -53,8 +53,10 @@ end
 if name_key and (op == 1 or op == 3) then
   local known = redis.call('GET', name_key)
   if known then
-    local until_at, its_print, its_has_asked, its_asked, from = read('<dc8Bc8', known)
-    if until_at > now then
+    local version, until_at, its_print, its_has_asked, its_asked, from = read('<Bdc8Bc8', known)
+    if not is_known(version) then
+      return ask
+    elseif until_at > now then
       if its_print == print_of then
         return 'P' .. string.sub(known, from)
       elseif has_asked == 1 and its_has_asked == 1 and asked == its_asked then
@@ -66,15 +68,19 @@ if name_key and (op == 1 or op == 3) then
 end
 
 -- Reservations, as they stand.
-local record = record_key and redis.call('GET', record_key)
-if record and (read('<d', record)) <= now then
-  record = nil
-end
-if op == 3 then
-  local taken = index_key and redis.call('GET', index_key)
-  if record or (taken and (read('<d', taken)) > now) then
-    return 'T'
+local function lasting_note(note_key)
+  local note = note_key and redis.call('GET', note_key)
+  if note then
+    local version, stop = read('<Bd', note)
+    return is_known(version) and stop > now and note
   end
+end
+local record = lasting_note(record_key)
+local taken = op == 3 and (record or lasting_note(index_key))
+if ask then
+  return ask
+elseif taken then
+  return 'T'
 elseif op == 4 and not record then
   return 'G'
 end
@@ -95,14 +101,14 @@ if op == 1 or op == 3 then
   local passed = judge_and_pay(now, ticket)
   reply = answer(now, ticket)
   if passed and name_key then
-    local known = pack('<dc8Bc8', now + keep, print_of, has_asked, asked) .. reply
+    local known = pack('<Bdc8Bc8', VERSION, now + keep, print_of, has_asked, asked) .. reply
     writes[#writes + 1] = { name_key, known, now + keep }
   end
   if passed and op == 3 then
     local term, gives_back
     term, gives_back, at = read('<dB', told, at)
     local stop = min(now + term, LAST)
-    local held = { pack('<dB', stop, gives_back) }
+    local held = { pack('<BdB', VERSION, stop, gives_back) }
     for index, charge in ipairs(charges) do
       held[index + 1] = pack('<Bd', charge.paid, charge.booked)
       if gives_back == 1 and charge.paid == 1 and (charge.cost > 0 or charge.counter.kind == 5) then
@@ -111,7 +117,7 @@ if op == 1 or op == 3 then
     end
     writes[#writes + 1] = { record_key, table.concat(held), stop }
     if index_key then
-      writes[#writes + 1] = { index_key, pack('<d', stop) .. string.sub(told, at), stop }
+      writes[#writes + 1] = { index_key, pack('<Bd', VERSION, stop) .. string.sub(told, at), stop }
     end
   end
 elseif op == 2 then
@@ -129,7 +135,7 @@ elseif op == 4 then
   for _, place in ipairs(places) do
     unlend(place, hold)
   end
-  local from = 10
+  local from = 11
   for _, charge in ipairs(charges) do
     local cost, paid, booked = 0, 0, 0
     paid, booked, from = read('<Bd', record, from)

@@ -100,6 +100,6 @@ for number = 1, places do
   end
 end
 if time then
-  replies[places + 1] = time[1] .. ' ' .. time[2]
+  replies[places + 1] = server
 end
 return replies

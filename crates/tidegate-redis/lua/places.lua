@@ -7,6 +7,14 @@ local MOST_LOANS = 1024
 -- What must be asked again with more keys, if anything: said instead of an answer, with nothing written.
 local ask
 
+-- Whether a value's version is one that can be read. Every value begins with it; whoever meets another does without.
+local function is_known(version)
+  if version == VERSION then
+    return true
+  end
+  ask = 'V'
+end
+
 -- When nothing of a state counts any more.
 local function expiry(state)
   if state.form == 1 then
@@ -73,15 +81,15 @@ end
 local function head_at(value)
   local version, flags, at = read('<BB', value)
   local overflow_until, due, lent_until = 0, 0, 0
+  if not is_known(version) then
+    return
+  end
   if flags >= OVERFLOWS then
     overflow_until, at = read('<I7', value, at)
     flags = flags - OVERFLOWS
   end
   if flags >= LENDS then
     due, lent_until, at = read('<I7I7', value, at)
-  end
-  if version ~= VERSION then
-    ask = 'V'
   end
   return overflow_until, due, lent_until, at
 end
@@ -212,6 +220,9 @@ end
 local function load_loans(place, now)
   place.loans = {}
   local value = redis.call('GET', place.loans_key)
+  if value and not is_known((read('<B', value))) then
+    return
+  end
   for at = 2, value and #value or 0, LOAN do
     place.loans[#place.loans + 1] = string.sub(value, at, at + LOAN - 1)
   end

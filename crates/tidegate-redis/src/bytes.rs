@@ -16,12 +16,20 @@ pub(crate) fn put_double(number: u64, out: &mut Vec<u8>) {
 /// A number as MessagePack has it, which scripts read faster than anything else; what is larger than any count is cut.
 pub(crate) fn put_packed(number: u64, out: &mut Vec<u8>) {
     let number = number.min(LAST);
-    match (u8::try_from(number), u16::try_from(number), u32::try_from(number)) {
-        (Ok(small @ ..0x80), ..) => out.push(small),
-        (Ok(byte), ..) => out.extend([0xcc, byte]),
-        (_, Ok(short), _) => out.extend([0xcd].into_iter().chain(short.to_be_bytes())),
-        (.., Ok(long)) => out.extend([0xce].into_iter().chain(long.to_be_bytes())),
-        _ => out.extend([0xcf].into_iter().chain(number.to_be_bytes())),
+    match number {
+        0..0x80 => out.push(number.to_le_bytes()[0]),
+        0x80..0x1_0000 => {
+            let [.., high, low] = number.to_be_bytes();
+            out.extend_from_slice(&[0xcd, high, low]);
+        }
+        0x1_0000..0x1_0000_0000 => {
+            let [.., first, second, third, fourth] = number.to_be_bytes();
+            out.extend_from_slice(&[0xce, first, second, third, fourth]);
+        }
+        _ => {
+            out.push(0xcf);
+            out.extend_from_slice(&number.to_be_bytes());
+        }
     }
 }
 

@@ -122,10 +122,16 @@ pub enum Fault {
     /// The answer is not what the script gives.
     #[error("an answer that cannot be understood")]
     Garbled,
+    /// A value was written in a format that this node does not know.
+    #[error("a value of a format that this node does not know")]
+    NewerFormat,
+    /// Another delivery under the same name is not decided yet.
+    #[error("another delivery is under way")]
+    InProgress,
 }
 
 impl Fault {
-    /// Its name in metrics: a few words of ours, or the server's own.
+    /// Its name, in metrics and in errors of the store: a few words of ours, or the server's own.
     pub const fn kind(self) -> &'static str {
         match self {
             Self::TimedOut => "timeout",
@@ -134,6 +140,8 @@ impl Fault {
             Self::Crowded => "crowded",
             Self::Refused(kind) => kind,
             Self::Garbled => "garbled",
+            Self::NewerFormat => "newer_format",
+            Self::InProgress => "in_progress",
         }
     }
 }

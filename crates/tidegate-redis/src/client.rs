@@ -15,6 +15,7 @@ mod reply;
 mod command;
 mod backoff;
 mod task;
+mod lane;
 mod counts;
 mod health;
 mod connector;
@@ -37,6 +38,7 @@ use tokio::time::Instant;
 pub use address::{Address, AddressError};
 pub use counts::ShardReport;
 pub use doctor::{Examined, Finding, Weight};
+pub use lane::stay_on_lane;
 pub use secret::Secret;
 pub use settings::{Certificates, Login, Settings};
 
@@ -155,5 +157,9 @@ fn sentinels(layout: &Layout, recipe: &Recipe, settings: &Settings, runtime: &Ha
         role: Role::Any,
         ..recipe.clone()
     };
-    Some(Nodes::new(runtime.clone(), recipe, Settings { connections: 1, ..settings.clone() }))
+    Some(Nodes::new(
+        runtime.clone(),
+        recipe,
+        Settings { connections: 1, lanes: Vec::new(), ..settings.clone() },
+    ))
 }

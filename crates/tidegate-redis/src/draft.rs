@@ -216,8 +216,8 @@ impl Draft {
 
     /// The number of a seat's value among the plan's, counted from 1.
     fn place(&mut self, seat: &Seat) -> u8 {
-        let at = self.places.iter().position(|place| place.key == seat.key).unwrap_or_else(|| {
-            self.places.push(Place { form: seat.form, key: seat.key.clone(), levels: 0, lends: false });
+        let at = self.places.iter().position(|place| place.key == seat.key.as_slice()).unwrap_or_else(|| {
+            self.places.push(Place { form: seat.form, key: seat.key.to_vec(), levels: 0, lends: false });
             self.places.len() - 1
         });
         place_number(at)

@@ -3,10 +3,8 @@
 //! The lean script is told little and answers with the values as they were; the same sums, done again here, give the verdicts. The
 //! tests compare both with the reference store.
 
-use std::cmp::Ordering;
-
 use smallvec::SmallVec;
-use tidegate_core::{Charge, Limit, Numbers, Outcome, Pay, Plan, State, Timestamp, Window};
+use tidegate_core::{Charge, Limit, Numbers, Pay, Plan, State, Timestamp, Verdict, Window};
 use tidegate_store::{Answer, Verdicts};
 
 use crate::bytes::put_packed;
@@ -28,6 +26,14 @@ pub(crate) struct Lean<'seats> {
     told: SmallVec<[Vec<u8>; 1]>,
 }
 
+/// Where a charge stands in what the script is told.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    place: usize,
+    id: u32,
+    charge: u8,
+}
+
 impl<'seats> Lean<'seats> {
     /// The question, if the plan is a common one.
     pub(crate) fn new(plan: &Plan, seats: &'seats [Seat], now_us: u64, slack_ms: u32) -> Option<Self> {
@@ -36,32 +42,42 @@ impl<'seats> Lean<'seats> {
             return None;
         }
         let mut lean = Self { keys: SmallVec::new(), told: SmallVec::new() };
-        let mut order: SmallVec<[usize; MOST_CHARGES]> = (0..plan.len()).collect();
-        order.sort_unstable_by(|one, other| by_place(&seats[*one], &seats[*other]));
-        let mut places = order.chunk_by(|one, other| seats[*one].key == seats[*other].key).peekable();
-        while let Some(place) = places.next() {
-            let mut told = Vec::with_capacity(8 + 22 * place.len());
-            let more = u64::from(places.peek().is_some());
-            let count = u64::try_from(place.len()).ok()?;
-            for number in [now_us, slack_ms.into(), more, count] {
+        let order = lean.order(seats);
+        for place in order.chunk_by(|one, other| one.place == other.place) {
+            let mut told = Vec::with_capacity(16 + 26 * place.len());
+            let more = u64::from(lean.told.len() + 1 < lean.keys.len());
+            for number in [now_us, slack_ms.into(), more, place.len() as u64] {
                 put_packed(number, &mut told);
             }
             let mut last = None;
-            for index in place {
-                let (charge, seat) = (plan.get(*index), &seats[*index]);
-                if last.replace(seat.id) == Some(seat.id) || !is_common(&charge) {
+            for entry in place {
+                let charge = plan.get(entry.charge.into());
+                if last.replace(entry.id) == Some(entry.id) || !is_common(&charge) {
                     return None;
                 }
                 let (kind, numbers) = numbers(charge.limit, charge.cost)?;
-                put_packed(kind << 32 | u64::from(seat.id), &mut told);
+                put_packed(kind << 32 | u64::from(entry.id), &mut told);
                 for number in numbers {
                     put_packed(number, &mut told);
                 }
             }
-            lean.keys.push(&seats[place[0]].key);
             lean.told.push(told);
         }
         Some(lean)
+    }
+
+    /// The charges value by value, and in each value by their ids; what values there are is kept.
+    fn order(&mut self, seats: &'seats [Seat]) -> SmallVec<[Entry; MOST_CHARGES]> {
+        let mut order: SmallVec<[Entry; MOST_CHARGES]> = SmallVec::new();
+        for (charge, seat) in (0..).zip(seats) {
+            let place = self.keys.iter().position(|key| *key == seat.key.as_slice()).unwrap_or_else(|| {
+                self.keys.push(&seat.key);
+                self.keys.len() - 1
+            });
+            order.push(Entry { place, id: seat.id, charge });
+        }
+        order.sort_unstable();
+        order
     }
 
     /// The call, and the keys in its order.
@@ -78,14 +94,16 @@ pub(crate) struct Before {
 }
 
 /// Reads a reply about so many values: the time and the value in one string if there was but one in the call, otherwise the values
-/// and then the time. `None` if the check is not a common one, `Err` if it is no reply of this script.
+/// and then the time in microseconds. `None` if the check is not a common one, `Err` if it is no reply of this script.
 pub(crate) fn before(reply: redis::Value, places: usize) -> Result<Option<Before>, Garbled> {
     match reply {
         redis::Value::Nil if places == 1 => Ok(None),
         redis::Value::BulkString(bytes) if places == 1 => one(bytes).map(Some).ok_or(Garbled),
         redis::Value::Array(mut parts) if (places..=places + 1).contains(&parts.len()) => {
             let now = match parts.drain(places..).next() {
-                Some(redis::Value::BulkString(time)) => Some(instant(&time).ok_or(Garbled)?),
+                Some(redis::Value::Int(micros)) => {
+                    Some(Timestamp::from_micros(micros.try_into().map_err(|_| Garbled)?))
+                }
                 Some(_) => return Err(Garbled),
                 None => None,
             };
@@ -117,9 +135,14 @@ pub(crate) struct Garbled;
 
 /// Seconds and microseconds, as the server says them.
 fn instant(time: &[u8]) -> Option<Timestamp> {
-    let (seconds, micros) = std::str::from_utf8(time).ok()?.split_once(' ')?;
-    let (seconds, micros) = (seconds.parse::<u64>().ok()?, micros.parse().ok()?);
+    let middle = time.iter().position(|byte| *byte == b' ')?;
+    let (seconds, micros) = (number(&time[..middle])?, number(&time[middle + 1..])?);
     Some(Timestamp::from_micros(seconds.checked_mul(1_000_000)?.checked_add(micros)?))
+}
+
+fn number(digits: &[u8]) -> Option<u64> {
+    let is_number = (1..=18).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit);
+    is_number.then(|| digits.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0')))
 }
 
 /// The answer, from the values of these keys as they were, at the server's time or at that one; `None` if they cannot be read.
@@ -130,7 +153,25 @@ pub(crate) fn answer(
     now: Timestamp,
 ) -> Option<Answer> {
     let now = before.now.unwrap_or(now);
-    let mut states: SmallVec<[State; 4]> = SmallVec::from_elem(State::EMPTY, seats.len());
+    let mut states = states(seats, keys, before)?;
+    let mut verdicts = Verdicts::new();
+    for (charge, state) in plan.charges().zip(&mut states) {
+        verdicts.push(charge.limit.step(state, now, charge.cost).ok()?);
+    }
+    if verdicts.iter().all(Verdict::allowed) {
+        return Some(Answer::new(plan, verdicts, |_| true));
+    }
+    // Nothing was charged, so they stand as they were.
+    let states = self::states(seats, keys, before)?;
+    let judged = |(charge, state): (Charge<'_>, &State)| {
+        charge.limit.verdict(state, now, charge.limit.judge(state, now, charge.cost))
+    };
+    Some(Answer::new(plan, plan.charges().zip(&states).map(judged).collect(), |_| false))
+}
+
+/// The states of a plan's counters, from the values of these keys.
+fn states(seats: &[Seat], keys: &[&[u8]], before: &Before) -> Option<SmallVec<[State; 4]>> {
+    let mut states: SmallVec<[State; 4]> = seats.iter().map(|_| State::EMPTY).collect();
     for (key, value) in keys.iter().zip(&before.values) {
         let mut rest = value.as_slice();
         if !rest.is_empty() {
@@ -138,31 +179,13 @@ pub(crate) fn answer(
         }
         while !rest.is_empty() {
             let (id, state) = value::take_entry(&mut rest)?;
-            if let Some(index) = seats.iter().position(|seat| seat.id == id && seat.key == *key) {
+            let is_it = |seat: &Seat| seat.id == id && (keys.len() == 1 || seat.key.as_slice() == *key);
+            if let Some(index) = seats.iter().position(is_it) {
                 states[index] = state;
             }
         }
     }
-    let judge = |(charge, state): (Charge<'_>, &State)| charge.limit.judge(state, now, charge.cost);
-    let outcomes: SmallVec<[Outcome; 4]> = plan.charges().zip(&states).map(judge).collect();
-    let passes = outcomes.iter().all(Outcome::allowed);
-    let verdicts: Verdicts = plan
-        .charges()
-        .zip(&mut states)
-        .zip(outcomes)
-        .map(|((charge, state), outcome)| {
-            if passes {
-                charge.limit.charge(state, now, charge.cost, plan.ticket());
-            }
-            charge.limit.verdict(state, now, outcome)
-        })
-        .collect();
-    Some(Answer::new(plan, verdicts, |_| passes))
-}
-
-/// Values one after another, and in each of them entries by their ids.
-fn by_place(one: &Seat, other: &Seat) -> Ordering {
-    one.key.cmp(&other.key).then(one.id.cmp(&other.id))
+    Some(states)
 }
 
 fn is_common(charge: &Charge<'_>) -> bool {

@@ -17,8 +17,10 @@
 //! | tag `members` | who counts together |
 //! | tag a number, `mark` | that the counters of this server are still there; one on each |
 //!
-//! Every value begins with a version; a node that meets a newer one leaves it alone and says so. Every key has an end. Counts stop at
-//! 2^51, where the reference store's stop at 2^57; below that both are equal to the digit.
+//! Every value begins with the version of its [format](FORMAT). A node reads its own version and the one before (there is none before 1),
+//! and writes the newest that all members know: so two versions can share servers while nodes are replaced. A node that meets a
+//! newer one leaves it alone and says so. Every key has an end. Counts stop at 2^51, where the reference store's stop at 2^57; below
+//! that both are equal to the digit.
 
 mod call;
 pub mod client;
@@ -48,3 +50,4 @@ pub use scripts::scripts;
 pub use settings::{Clock, Settings};
 pub use shards::{Shard, Shards};
 pub use store::Redis;
+pub use value::VERSION as FORMAT;

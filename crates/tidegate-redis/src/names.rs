@@ -3,9 +3,18 @@
 //! A key is `<prefix>{<tag>}<entity>`: the tag stands for the home, the entity for all parts of a counter's key but the
 //! limit's own, so that all limits of one entity are entries of one value. With the default prefix it has 30 bytes.
 
-use siphasher::sip128::{Hasher128 as _, SipHasher24};
+mod tag;
+
+pub(crate) use tag::Tag;
+
 use std::hash::Hasher as _;
-use tidegate_core::{KeyRef, Limit, MAX_PART_BYTES, Numbers, Plan, Ticket, Window};
+
+use siphasher::sip::SipHasher13;
+use siphasher::sip128::{Hasher128 as _, SipHasher13 as LongHasher};
+use smallvec::SmallVec;
+use tidegate_core::{EncodedParts, KeyRef, Limit, MAX_PART_BYTES, Numbers, Plan, Ticket, Window};
+
+use crate::settings::Settings;
 
 /// The prefix of keys, unless the operator sets another.
 pub const DEFAULT_PREFIX: &str = "t:";
@@ -15,14 +24,17 @@ const LONG_US: u64 = 3_600_000_000;
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Four characters that stand for a home.
-pub(crate) type Tag = [u8; 4];
+/// The name of a key, in place with prefixes that are not much longer than the default.
+pub(crate) type Text = SmallVec<[u8; 40]>;
 
 /// Makes names.
 #[derive(Clone)]
 pub(crate) struct Names {
     prefix: Vec<u8>,
     secret: [u8; 16],
+    ids: SipHasher13,
+    /// Domains whose tags tell them: what homes in them begin with, and their part of the tag.
+    apart: Vec<(EncodedParts, [u8; 4])>,
 }
 
 /// Where a counter is.
@@ -30,7 +42,7 @@ pub(crate) struct Names {
 pub(crate) struct Seat {
     pub(crate) tag: Tag,
     pub(crate) form: Form,
-    pub(crate) key: Vec<u8>,
+    pub(crate) key: Text,
     /// Which entry of the value it is.
     pub(crate) id: u32,
 }
@@ -46,13 +58,12 @@ pub(crate) enum Form {
     Slots = 3,
 }
 
-/// Whose a counter is: all parts of its key but the limit's own, and their hashes.
-#[derive(Clone, Copy)]
+/// Whose a counter is: all parts of its key but the limit's own, and the name that is common to its values.
 struct Owner<'key> {
     home: &'key [u8],
     rest: &'key [u8],
     tag: Tag,
-    entity: u128,
+    stem: Text,
 }
 
 impl Owner<'_> {
@@ -63,7 +74,17 @@ impl Owner<'_> {
 
 impl Names {
     pub(crate) fn new(prefix: &str, secret: [u8; 16]) -> Self {
-        Self { prefix: prefix.as_bytes().to_vec(), secret }
+        let ids = SipHasher13::new_with_key(&secret);
+        Self { prefix: prefix.as_bytes().to_vec(), secret, ids, apart: Vec::new() }
+    }
+
+    /// As the operator set them.
+    pub(crate) fn of(settings: &Settings) -> Self {
+        let mut names = Self::new(&settings.prefix, settings.secret);
+        for domain in &settings.domains_apart {
+            names.apart.push((EncodedParts::new(&[domain.as_bytes()]), names.domain(domain.as_bytes())));
+        }
+        names
     }
 
     /// Where the counters of a plan are. What charges one after another share is worked out once.
@@ -71,7 +92,10 @@ impl Names {
         let mut seats: Vec<Seat> = Vec::with_capacity(plan.len());
         let mut last: Option<Owner<'_>> = None;
         for charge in plan.charges() {
-            let owner = last.filter(|owner| owner.has(charge.key)).unwrap_or_else(|| self.owner(charge.key));
+            let owner = match last.take() {
+                Some(owner) if owner.has(charge.key) => owner,
+                _ => self.owner(charge.key),
+            };
             seats.push(self.seat_with(&owner, charge.key, charge.limit));
             last = Some(owner);
         }
@@ -84,22 +108,26 @@ impl Names {
     }
 
     fn seat_with(&self, owner: &Owner<'_>, key: KeyRef<'_>, limit: &Limit) -> Seat {
-        let id = self.hash32(&[own_parts(key).0, &limit.identity()]);
+        let id = self.id(own_parts(key).0, limit);
         let (form, suffix) = match limit.numbers() {
             Numbers::SlidingLog { .. } => (Form::Log, Some(b'g')),
             Numbers::Concurrency { .. } => (Form::Slots, Some(b's')),
             numbers => (Form::Packed, is_long(&numbers).then_some(b'l')),
         };
-        let mut key = self.key(owner.tag, owner.entity, suffix);
+        let mut key = Text::from_slice(&owner.stem);
+        key.extend(suffix);
         if form != Form::Packed {
-            digits(u128::from(id) << 96, 6, &mut key);
+            key.extend_from_slice(&digits(u128::from(id) << 96)[..6]);
         }
         Seat { tag: owner.tag, form, key, id: if form == Form::Packed { id } else { 0 } }
     }
 
     fn owner<'key>(&self, key: KeyRef<'key>) -> Owner<'key> {
         let (home, rest) = (key.home(), own_parts(key).1);
-        Owner { home, rest, tag: self.tag(home), entity: self.hash128(&[home, rest]) }
+        let mut hasher = self.hasher(&[home]);
+        let tag = self.tag_of(home, &hasher);
+        put(rest, &mut hasher);
+        Owner { home, rest, tag, stem: self.stem(tag, hasher.finish128().as_u128()) }
     }
 
     /// Where it is written who counts together.
@@ -114,26 +142,29 @@ impl Names {
 
     /// The tag of a home.
     pub(crate) fn tag(&self, home: &[u8]) -> Tag {
-        let mut tag = Vec::with_capacity(4);
-        digits(self.hash128(&[home]), 4, &mut tag);
-        tag.try_into().expect("four digits were asked for")
+        self.tag_of(home, &self.hasher(&[home]))
+    }
+
+    /// What stands for a domain in tags that tell it.
+    pub(crate) fn domain(&self, domain: &[u8]) -> [u8; 4] {
+        first_digits(&self.hasher(&[b"domain", domain]))
     }
 
     /// Where a plan's name is remembered, and with which home.
     pub(crate) fn name(&self, key: KeyRef<'_>) -> (Tag, Vec<u8>) {
         let tag = self.tag(key.home());
-        (tag, self.key(tag, self.hash128(&[key.bytes()]), Some(b'n')))
+        (tag, self.key(tag, self.hash128(&[key.bytes()]), b'n'))
     }
 
     /// Where a home remembers what a ticket holds.
     pub(crate) fn record(&self, tag: Tag, ticket: Ticket) -> Vec<u8> {
-        self.key(tag, ticket.0, Some(b'r'))
+        self.key(tag, ticket.0, b'r')
     }
 
     /// Where a ticket's plan is written down, and with which tag.
     pub(crate) fn index(&self, ticket: Ticket) -> (Tag, Vec<u8>) {
         let tag = self.tag(&ticket.0.to_be_bytes());
-        (tag, self.key(tag, ticket.0, Some(b'i')))
+        (tag, self.key(tag, ticket.0, b'i'))
     }
 
     /// A number that tells apart what is written one behind the other.
@@ -142,30 +173,46 @@ impl Names {
         first.to_be_bytes()
     }
 
-    fn key(&self, tag: Tag, entity: u128, suffix: Option<u8>) -> Vec<u8> {
-        let mut key = Vec::with_capacity(self.prefix.len() + 36);
-        key.extend_from_slice(&self.prefix);
-        key.push(b'{');
-        key.extend_from_slice(&tag);
-        key.push(b'}');
-        digits(entity, 22, &mut key);
-        key.extend(suffix);
+    fn key(&self, tag: Tag, entity: u128, suffix: u8) -> Vec<u8> {
+        let mut key = self.stem(tag, entity).into_vec();
+        key.push(suffix);
         key
     }
 
-    fn hash128(&self, parts: &[&[u8]]) -> u128 {
-        let mut hasher = SipHasher24::new_with_key(&self.secret);
-        for part in parts {
-            hasher.write_u64(part.len() as u64);
-            hasher.write(part);
-        }
-        hasher.finish128().as_u128()
+    fn stem(&self, tag: Tag, entity: u128) -> Text {
+        let mut stem = Text::from_slice(&self.prefix);
+        stem.push(b'{');
+        stem.extend_from_slice(&tag);
+        stem.push(b'}');
+        stem.extend_from_slice(&digits(entity));
+        stem
     }
 
-    fn hash32(&self, parts: &[&[u8]]) -> u32 {
-        let [first, ..] = halves(self.hash128(parts));
-        let [a, b, c, d, ..] = first.to_be_bytes();
-        u32::from_be_bytes([a, b, c, d])
+    /// The tag of a home that was hashed.
+    fn tag_of(&self, home: &[u8], hasher: &LongHasher) -> Tag {
+        let own = first_digits(hasher);
+        let apart = self.apart.iter().find(|(front, _)| home.starts_with(front.as_bytes()));
+        apart.map_or_else(|| Tag::of(own), |(_, domain)| Tag::within(*domain, own))
+    }
+
+    fn hash128(&self, parts: &[&[u8]]) -> u128 {
+        self.hasher(parts).finish128().as_u128()
+    }
+
+    fn hasher(&self, parts: &[&[u8]]) -> LongHasher {
+        let mut hasher = LongHasher::new_with_key(&self.secret);
+        for part in parts {
+            put(part, &mut hasher);
+        }
+        hasher
+    }
+
+    /// Which entry of a value a limit is, by its name and what never changes of it.
+    fn id(&self, name: &[u8], limit: &Limit) -> u32 {
+        let mut told: SmallVec<[u8; 64]> = SmallVec::from_slice(&limit.identity());
+        told.extend_from_slice(name);
+        let [first, second, third, fourth, ..] = self.ids.hash(&told).to_be_bytes();
+        u32::from_be_bytes([first, second, third, fourth])
     }
 }
 
@@ -210,12 +257,26 @@ fn is_long(numbers: &Numbers) -> bool {
     }
 }
 
-/// Writes the highest bits of a number, six a digit (base64url).
-fn digits(mut number: u128, count: usize, out: &mut Vec<u8>) {
-    for _ in 0..count {
-        out.push(DIGITS[usize::from((number >> 122) as u8)]);
+/// A part that is hashed, behind its length.
+fn put(part: &[u8], hasher: &mut LongHasher) {
+    hasher.write_u64(part.len() as u64);
+    hasher.write(part);
+}
+
+/// Four digits of what was hashed.
+fn first_digits(hasher: &LongHasher) -> [u8; 4] {
+    let [first, second, third, fourth, ..] = digits(hasher.finish128().as_u128());
+    [first, second, third, fourth]
+}
+
+/// A number from its highest bits on, six a digit (base64url).
+fn digits(mut number: u128) -> [u8; 22] {
+    let mut text = [0; 22];
+    for digit in &mut text {
+        *digit = DIGITS[usize::from((number >> 122) as u8)];
         number <<= 6;
     }
+    text
 }
 
 fn halves(number: u128) -> [u64; 2] {

@@ -1,4 +1,4 @@
-//! Tenants with servers of their own: calls go by the tag of their keys, which stands for the home.
+//! Tenants and domains with servers of their own: calls go by the tag of their keys, which stands for the home.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -13,21 +13,27 @@ pub struct Routed<C> {
     others: C,
     own: Vec<C>,
     by_tag: HashMap<Tag, usize>,
+    by_domain: HashMap<[u8; 4], usize>,
 }
 
 impl<C: Caller> Routed<C> {
     /// All calls go to that caller, until homes are given others.
     pub fn new(others: C) -> Self {
-        Self { others, own: Vec::new(), by_tag: HashMap::new() }
+        Self { others, own: Vec::new(), by_tag: HashMap::new(), by_domain: HashMap::new() }
     }
 
-    /// Calls for the counters of these homes, each as its encoded parts, go to a caller of their own. Homes that have the
-    /// same tag by chance, one in 16 million, go with them.
+    /// Calls for the counters of these homes, each as its parts, go to a caller of their own. A domain alone stands for all homes
+    /// in it that have no other caller; it must be [apart](Settings::domains_apart). Homes that have the same tag by chance,
+    /// one in 16 million, go with them.
     pub fn route<'h>(&mut self, settings: &Settings, homes: impl IntoIterator<Item = &'h [&'h [u8]]>, to: C) {
-        let names = Names::new(&settings.prefix, settings.secret);
+        let names = Names::of(settings);
         for home in homes {
-            let home = tidegate_core::EncodedParts::new(home);
-            self.by_tag.insert(names.tag(home.as_bytes()), self.own.len());
+            if let [domain] = home {
+                self.by_domain.insert(names.domain(domain), self.own.len());
+            } else {
+                let home = tidegate_core::EncodedParts::new(home);
+                self.by_tag.insert(names.tag(home.as_bytes()), self.own.len());
+            }
         }
         self.own.push(to);
     }
@@ -38,7 +44,11 @@ impl<C: Caller> Routed<C> {
     }
 
     fn of(&self, tag: Option<Tag>) -> Option<usize> {
-        if self.by_tag.is_empty() { None } else { self.by_tag.get(&tag?).copied() }
+        if self.own.is_empty() {
+            return None;
+        }
+        let tag = tag?;
+        self.by_tag.get(&tag).or_else(|| self.by_domain.get(&tag.domain()?)).copied()
     }
 }
 
@@ -85,8 +95,8 @@ impl<C: Shards> Shards for Routed<C> {
 /// What stands between the braces of a key.
 fn tag_of(key: &[u8]) -> Option<Tag> {
     let start = key.iter().position(|byte| *byte == b'{')? + 1;
-    let tag = key.get(start..start + 5)?;
-    (tag[4] == b'}').then(|| [tag[0], tag[1], tag[2], tag[3]])
+    let length = key[start..].iter().position(|byte| *byte == b'}')?;
+    key[start..start + length].try_into().ok()
 }
 
 impl<C: std::fmt::Debug> std::fmt::Debug for Routed<C> {
@@ -119,24 +129,51 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn a_tenants_calls_go_to_its_own_server() {
-        let settings = Settings::default();
-        let names = Names::new(&settings.prefix, settings.secret);
-        let tag = |tenant: &[u8]| names.tag(tidegate_core::EncodedParts::new(&[b"api", tenant]).as_bytes());
-        let mut routed = Routed::new(Called::default());
-        routed.route(&settings, [&[b"api".as_slice(), b"acme"][..]], Called::default());
-        for (tenant, times) in [(b"acme".as_slice(), 3), (b"beta", 2)] {
-            let key = [b"t:{".as_slice(), &tag(tenant), b"}whatever"].concat();
-            for _ in 0..times {
+    /// How often each caller is called for so many calls of each home.
+    async fn called(settings: &Settings, routed: &Routed<Called>, homes: &[(&[&[u8]], u32)]) -> Vec<u32> {
+        for (home, times) in homes {
+            let key = [b"t:{".as_slice(), &tag(settings, home), b"}whatever"].concat();
+            for _ in 0..*times {
                 let call = Call::new(&scripts::FETCH, SmallVec::from_iter([key.clone()]), SmallVec::new());
                 routed.call(call).await.unwrap();
             }
         }
-        let called: Vec<u32> = routed.all().map(|caller| *caller.0.lock().unwrap()).collect();
-        assert_eq!(called, [2, 3]);
-        assert!(routed.are_neighbours(&tag(b"acme"), &tag(b"acme")));
-        assert!(!routed.are_neighbours(&tag(b"acme"), &tag(b"beta")));
-        assert_eq!(tag_of(b"t:{members}"), None);
+        routed.all().map(|caller| *caller.0.lock().unwrap()).collect()
+    }
+
+    fn tag(settings: &Settings, home: &[&[u8]]) -> Tag {
+        Names::of(settings).tag(tidegate_core::EncodedParts::new(home).as_bytes())
+    }
+
+    #[tokio::test]
+    async fn a_tenants_calls_go_to_its_own_server() {
+        let (settings, acme, beta) =
+            (Settings::default(), [b"api".as_slice(), b"acme"], [b"api".as_slice(), b"beta"]);
+        let mut routed = Routed::new(Called::default());
+        routed.route(&settings, [&acme[..]], Called::default());
+        assert_eq!(called(&settings, &routed, &[(&acme, 3), (&beta, 2)]).await, [2, 3]);
+        let [acme, beta] = [acme, beta].map(|home| tag(&settings, &home));
+        assert!(routed.are_neighbours(&acme, &acme));
+        assert!(!routed.are_neighbours(&acme, &beta));
+        assert!(tag_of(b"t:{members}").is_none());
+    }
+
+    #[tokio::test]
+    async fn all_of_a_domain_goes_to_its_own_server_but_for_tenants_that_have_another() {
+        let settings = Settings { domains_apart: vec!["api".to_owned()], ..Settings::default() };
+        let mut routed = Routed::new(Called::default());
+        routed.route(&settings, [&[b"api".as_slice()][..]], Called::default());
+        routed.route(&settings, [&[b"api".as_slice(), b"acme"][..]], Called::default());
+        let homes: [(&[&[u8]], u32); 5] = [
+            (&[b"api", b"acme"], 1),
+            (&[b"api", b"beta"], 2),
+            (&[b"api", b"per-ip", b"10.0.0.1"], 4),
+            (&[b"apis", b"acme"], 8),
+            (&[b"web", b"api"], 16),
+        ];
+        assert_eq!(called(&settings, &routed, &homes).await, [24, 6, 1]);
+        let [one, other] = [homes[1].0, homes[2].0].map(|home| tag(&settings, home));
+        assert_eq!(one[..4], other[..4], "they tell their domain");
+        assert_eq!(one.len(), 8);
     }
 }

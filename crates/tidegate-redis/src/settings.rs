@@ -10,6 +10,9 @@ pub struct Settings {
     pub prefix: String,
     /// What names are hashed with: the same on all nodes, and secret if what callers send is.
     pub secret: [u8; 16],
+    /// Domains that have servers of their own: their keys tell the domain and are four bytes longer, so that they can be
+    /// [routed](crate::Routed::route) as a whole. The same on all nodes.
+    pub domains_apart: Vec<String>,
     /// Whose clock counts.
     pub clock: Clock,
 }
@@ -27,7 +30,12 @@ pub enum Clock {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { prefix: DEFAULT_PREFIX.to_owned(), secret: *b"tidegate counter", clock: Clock::Server }
+        Self {
+            prefix: DEFAULT_PREFIX.to_owned(),
+            secret: *b"tidegate counter",
+            domains_apart: Vec::new(),
+            clock: Clock::Server,
+        }
     }
 }
 
@@ -36,6 +44,7 @@ impl std::fmt::Debug for Settings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Settings")
             .field("prefix", &self.prefix)
+            .field("domains_apart", &self.domains_apart)
             .field("clock", &self.clock)
             .finish_non_exhaustive()
     }

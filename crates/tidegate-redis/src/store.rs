@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicU64;
 use tidegate_core::{KeyRef, Limit, Plan, State, Ticket, Timestamp};
 use tidegate_store::{Answer, Hold, Settlement, Store, StoreError, Verdicts};
 
-use crate::call::Caller;
+use crate::call::{Caller, Fault};
 use crate::draft;
 use crate::names::Names;
 use crate::open::Open;
@@ -40,7 +40,7 @@ impl<C: Caller + 'static> Redis<C> {
     pub fn new(caller: C, settings: &Settings) -> Self {
         Self {
             caller: Arc::new(caller),
-            names: Arc::new(Names::new(&settings.prefix, settings.secret)),
+            names: Arc::new(Names::of(settings)),
             clock: settings.clock,
             open: Arc::new(Open::default()),
             node: RandomState::new().hash_one(0),
@@ -51,9 +51,12 @@ impl<C: Caller + 'static> Redis<C> {
     /// The state of a counter as it is written: what has ended since then, or is due back, is still in it.
     pub async fn state(&self, key: KeyRef<'_>, limit: &Limit) -> Result<State, StoreError> {
         let seat = self.names.seat(key, limit);
-        let mut value = self.fetch(seat.key.clone()).await?;
+        let mut value = self.fetch(seat.key.to_vec()).await?;
         for level in draft::levels(&seat.key) {
             let Some(bytes) = value else { break };
+            if bytes.first() != Some(&value::VERSION) {
+                return Err(ask::uncharged(Fault::NewerFormat));
+            }
             let mut rest = bytes.as_slice();
             let head = value::take_head(&mut rest).ok_or_else(ask::garbled)?;
             let state = value::state(seat.form, seat.id, rest).ok_or_else(ask::garbled)?;

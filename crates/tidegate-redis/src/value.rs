@@ -8,8 +8,9 @@ use tidegate_core::{State, portable};
 use crate::bytes::{take, take_byte, take_whole};
 use crate::names::Form;
 
-/// The version of all values.
-pub(crate) const VERSION: u8 = 1;
+/// The version of all values: the newest that this node reads and writes. Nodes tell it to each other, so that a later one knows what
+/// it may write.
+pub const VERSION: u8 = 1;
 
 const OVERFLOWS: u8 = 128;
 const LENDS: u8 = 64;

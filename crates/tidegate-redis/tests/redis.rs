@@ -8,9 +8,19 @@ mod server;
 mod conformance;
 #[path = "redis/history.rs"]
 mod history;
+#[path = "redis/course.rs"]
+mod course;
 #[path = "redis/differential.rs"]
 mod differential;
 #[path = "redis/across.rs"]
 mod across;
 #[path = "redis/keys.rs"]
 mod keys;
+#[path = "redis/routes.rs"]
+mod routes;
+#[path = "redis/full.rs"]
+mod full;
+#[path = "redis/formats.rs"]
+mod formats;
+#[path = "redis/upgrade.rs"]
+mod upgrade;

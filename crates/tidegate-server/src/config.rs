@@ -26,9 +26,11 @@ pub struct Config {
     pub listen: Listen,
     /// The directory of rule files, or one such file.
     pub rules: Option<PathBuf>,
+    /// What connections are served on.
+    pub runtime: Runtime,
     /// Where counters live.
     pub store: StoreKind,
-    /// Tenants whose counters live elsewhere.
+    /// Tenants and domains whose counters live elsewhere.
     pub stores: Vec<TenantStore>,
     /// How Redis is asked.
     pub redis: Redis,
@@ -61,6 +63,18 @@ pub struct Listen {
     pub admin: Option<SocketAddr>,
 }
 
+/// What connections are served on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Runtime {
+    /// A runtime of one thread for each core.
+    #[default]
+    PerCore,
+    /// So many of them.
+    Cores(usize),
+    /// One runtime for all, with threads that take work from each other.
+    Shared,
+}
+
 /// Where counters live.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -72,15 +86,22 @@ pub enum StoreKind {
     Redis(Address),
 }
 
-/// A tenant with servers of its own.
+/// A tenant, or a domain, with servers of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TenantStore {
     /// The domain.
     pub domain: String,
-    /// The tenant's value.
-    pub tenant: String,
+    /// The tenant's value; all of the domain without one, but for tenants that have their own.
+    pub tenant: Option<String>,
     /// Where its counters live.
     pub address: Address,
+}
+
+impl TenantStore {
+    /// What the homes of its counters begin with.
+    pub(crate) fn home(&self) -> impl Iterator<Item = &[u8]> {
+        std::iter::once(&self.domain).chain(&self.tenant).map(String::as_bytes)
+    }
 }
 
 /// How Redis is asked, where counters live there.
@@ -170,6 +191,8 @@ pub struct Limits {
     pub request_timeout: Duration,
     /// How long a connection may be open without a request.
     pub idle_timeout: Duration,
+    /// How long a connection may be open at all, give or take a tenth.
+    pub connection_age: Duration,
 }
 
 /// What is let pass when nobody can count and the class of the rules lets pass; without a limit, everything.
@@ -224,6 +247,7 @@ impl Default for Config {
                 admin: Some(SocketAddr::from(([127, 0, 0, 1], 6070))),
             },
             rules: None,
+            runtime: Runtime::default(),
             store: StoreKind::Memory,
             stores: Vec::new(),
             redis: Redis::default(),
@@ -258,6 +282,7 @@ impl Default for Limits {
             header_timeout: Duration::from_secs(60),
             request_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_secs(300),
+            connection_age: Duration::from_secs(3600),
         }
     }
 }

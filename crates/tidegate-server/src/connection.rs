@@ -52,6 +52,7 @@ pub(crate) async fn drive(stream: TcpStream, door: Arc<Door>, mut phase: watch::
     let builder = builder(&door.limits, door.http2_only);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     let mut deadline = Instant::now() + door.limits.idle_timeout;
+    let old_at = Instant::now() + spread(door.limits.connection_age);
     let mut ending = false;
     loop {
         tokio::select! {
@@ -62,6 +63,7 @@ pub(crate) async fn drive(stream: TcpStream, door: Arc<Door>, mut phase: watch::
                 return;
             }
             () = reached(&mut phase, Phase::Draining), if !ending => {}
+            () = sleep_until(old_at), if !ending => {}
             () = sleep_until(deadline) => {
                 let patience = if ending { PATIENCE } else { door.limits.idle_timeout };
                 if let Some(busy_until) = activity.busy_until(patience) {
@@ -77,6 +79,13 @@ pub(crate) async fn drive(stream: TcpStream, door: Arc<Door>, mut phase: watch::
         deadline = Instant::now() + PATIENCE;
         connection.as_mut().graceful_shutdown();
     }
+}
+
+/// Give or take a tenth, so that connections that came together do not all go together.
+fn spread(age: Duration) -> Duration {
+    use std::hash::{BuildHasher as _, RandomState};
+    let fifth = u32::try_from(RandomState::new().hash_one(0) % 201).unwrap_or(0);
+    age * (900 + fifth) / 1000
 }
 
 fn builder(limits: &Limits, http2_only: bool) -> Builder<TokioExecutor> {

@@ -13,6 +13,7 @@ mod live;
 mod rules;
 mod health;
 mod listener;
+mod cores;
 mod connection;
 mod grpc;
 mod http;

@@ -14,6 +14,7 @@ use tokio::time::sleep;
 
 use crate::config::Limits;
 use crate::connection;
+use crate::cores::Cores;
 use crate::error::Error;
 
 /// How long to wait when the system has no room for another connection.
@@ -76,7 +77,12 @@ pub(crate) async fn bind(
 }
 
 /// Serves until the phase is over and every connection has ended.
-pub(crate) async fn serve(listener: TcpListener, door: Door, mut phase: watch::Receiver<Phase>) {
+pub(crate) async fn serve(
+    listener: TcpListener,
+    door: Door,
+    cores: Arc<Cores>,
+    mut phase: watch::Receiver<Phase>,
+) {
     let door = Arc::new(door);
     let mut connections = JoinSet::new();
     let mut stopping = phase.clone();
@@ -85,7 +91,7 @@ pub(crate) async fn serve(listener: TcpListener, door: Door, mut phase: watch::R
             () = reached(&mut stopping, Phase::Draining) => break,
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => admit(stream, &door, &mut connections, &phase),
+                Ok((stream, _)) => admit(stream, (&door, &cores), &mut connections, &phase),
                 Err(error) => {
                     tracing::warn!(door = %door.name, %error, "accept");
                     sleep(NO_ROOM).await;
@@ -102,7 +108,12 @@ pub(crate) async fn serve(listener: TcpListener, door: Door, mut phase: watch::R
 }
 
 /// Serves a connection if there is room for it; otherwise it is closed at once, which is better than letting it wait.
-fn admit(stream: TcpStream, door: &Arc<Door>, connections: &mut JoinSet<()>, phase: &watch::Receiver<Phase>) {
+fn admit(
+    stream: TcpStream,
+    (door, cores): (&Arc<Door>, &Cores),
+    connections: &mut JoinSet<()>,
+    phase: &watch::Receiver<Phase>,
+) {
     if connections.len() >= door.limits.connections {
         door.counts.refused.fetch_add(1, Relaxed);
         return;
@@ -111,5 +122,15 @@ fn admit(stream: TcpStream, door: &Arc<Door>, connections: &mut JoinSet<()>, pha
         tracing::debug!(door = %door.name, %error, "nodelay");
     }
     door.counts.accepted.fetch_add(1, Relaxed);
-    connections.spawn(connection::drive(stream, Arc::clone(door), phase.clone()));
+    let (door, phase, seat) = (Arc::clone(door), phase.clone(), cores.seat());
+    let core = seat.handle();
+    let serving = async move {
+        // From here on its core hears of it.
+        match stream.into_std().and_then(TcpStream::from_std) {
+            Ok(stream) => connection::drive(stream, door, phase).await,
+            Err(error) => tracing::debug!(door = %door.name, %error, "connection"),
+        }
+        drop(seat);
+    };
+    connections.spawn_on(serving, &core);
 }

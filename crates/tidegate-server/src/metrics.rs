@@ -17,6 +17,7 @@ use tidegate_engine::Engine;
 use tidegate_wire::door::Door;
 
 use crate::checkpoint;
+use crate::cores::Cores;
 use crate::listener::Counts;
 use crate::rules::status::Status;
 use crate::stack::Stack;
@@ -37,6 +38,7 @@ pub(crate) struct Metrics {
     /// What was heard of other nodes, if there are any.
     pub(crate) heard: Option<Arc<Heard>>,
     pub(crate) doors: Vec<Measured>,
+    pub(crate) cores: Arc<Cores>,
     pub(crate) started: Timestamp,
     pub(crate) busiest: Busiest,
 }

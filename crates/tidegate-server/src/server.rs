@@ -14,6 +14,7 @@ use tokio::time::{sleep, timeout};
 use crate::admin::{self, Admin};
 use crate::checkpoint::Keeper;
 use crate::config::{Config, Shutdown};
+use crate::cores::Cores;
 use crate::error::Error;
 use crate::health::Health;
 use crate::metrics::{Busiest, Metrics};
@@ -69,7 +70,8 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
     background.spawn(signals::reload_on_hangup(reload.clone())?);
 
     let (clock, status) = (clock::system(), Arc::new(Status::default()));
-    let (stack, opened) = stack::build(config, clock())?;
+    let cores = Arc::new(Cores::start(config.runtime).map_err(Error::Thread)?);
+    let (stack, opened) = stack::build(config, &cores, clock())?;
     let resort = LastResort::new(config.last_resort.node, config.last_resort.tenant);
     let engine = Arc::new(Engine::new(stack).with_last_resort(resort));
     let loading = Loading { engine: Arc::clone(&engine), status: Arc::clone(&status), clock: clock.clone() };
@@ -94,19 +96,19 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
         secret,
     };
     if let Some(listener) = listeners.grpc {
-        doors.serve(listener, ways.grpc(&mut measured)?);
+        doors.serve(listener, ways.grpc(&mut measured)?, &cores);
     }
     if let Some(listener) = listeners.http {
-        doors.serve(listener, ways.http(&mut measured));
+        doors.serve(listener, ways.http(&mut measured), &cores);
     }
     if let Some(listener) = listeners.admin {
         let counts = doors::note(&mut measured, "admin", None);
         let (engine, started, busiest) = (Arc::clone(&engine), clock(), Busiest::default());
         let kept = keeper.as_ref().map(Keeper::status);
         let heard = together.as_ref().map(|together| together.heard());
-        let metrics = Metrics { engine, status, kept, heard, doors: measured, started, busiest };
+        let metrics = Metrics { engine, status, kept, heard, doors: measured, cores, started, busiest };
         let app = admin::app(Arc::new(Admin { metrics, health: Arc::clone(&health), reload }));
-        admin.serve(listener, doors::admin(config, app, counts));
+        admin.serve(listener, doors::admin(config, app, counts), &Arc::new(Cores::here()));
     }
     let shutdown = config.shutdown;
     Ok(Running {

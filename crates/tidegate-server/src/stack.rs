@@ -9,6 +9,7 @@ use tokio::runtime::Handle;
 
 use crate::checkpoint::{self, Opened};
 use crate::config::{Config, StoreKind, TenantStore};
+use crate::cores::Cores;
 use crate::error::Error;
 use crate::secret;
 
@@ -32,41 +33,51 @@ pub(crate) enum Stack {
 pub(crate) type Shared = Fallback<Redis<Routed<Client>>>;
 
 /// Builds it, with what was kept of an earlier one.
-pub(crate) fn build(config: &Config, now: Timestamp) -> Result<(Stack, Option<Opened>), Error> {
+pub(crate) fn build(
+    config: &Config,
+    cores: &Cores,
+    now: Timestamp,
+) -> Result<(Stack, Option<Opened>), Error> {
     match &config.store {
         StoreKind::Memory if !config.stores.is_empty() => Err(Error::StoresWithoutStore),
         StoreKind::Memory => {
             let (memory, opened) = checkpoint::open(config, now);
             Ok((Stack::Memory(memory), opened))
         }
-        StoreKind::Redis(address) => Ok((Stack::Shared(Box::new(shared(config, address)?)), None)),
+        StoreKind::Redis(address) => Ok((Stack::Shared(Box::new(shared(config, cores, address)?)), None)),
     }
 }
 
-fn shared(config: &Config, address: &Address) -> Result<Shared, Error> {
+fn shared(config: &Config, cores: &Cores, address: &Address) -> Result<Shared, Error> {
     let secret = config.redis.secret.as_deref().map(secret::bytes).transpose()?;
     let defaults = tidegate_redis::Settings::default();
     let settings = tidegate_redis::Settings {
         prefix: config.redis.prefix.clone(),
         secret: secret.unwrap_or(defaults.secret),
+        domains_apart: config
+            .stores
+            .iter()
+            .filter(|store| store.tenant.is_none())
+            .map(|store| store.domain.clone())
+            .collect(),
         ..defaults
     };
-    let mut routed = Routed::new(client(config, address)?);
+    let mut routed = Routed::new(client(config, cores, address)?);
     let mut stores: Vec<&TenantStore> = config.stores.iter().collect();
     while let Some(address) = stores.first().map(|store| store.address.clone()) {
         let (there, elsewhere): (Vec<_>, Vec<_>) =
             stores.into_iter().partition(|store| store.address == address);
-        let homes: Vec<[&[u8]; 2]> =
-            there.iter().map(|store| [store.domain.as_bytes(), store.tenant.as_bytes()]).collect();
-        routed.route(&settings, homes.iter().map(<[&[u8]; 2]>::as_slice), client(config, &address)?);
+        let homes: Vec<Vec<&[u8]>> = there.iter().map(|store| store.home().collect()).collect();
+        routed.route(&settings, homes.iter().map(Vec::as_slice), client(config, cores, &address)?);
         stores = elsewhere;
     }
     let local = Memory::with_cap(config.limits.memory_bytes);
     Ok(Fallback::new(Redis::new(routed, &settings), local, Members::default()))
 }
 
-fn client(config: &Config, address: &Address) -> Result<Client, Error> {
-    Ok(Client::open(address.clone(), asked(config)?, &Handle::current())?)
+fn client(config: &Config, cores: &Cores, address: &Address) -> Result<Client, Error> {
+    let settings = client::Settings { lanes: cores.handles(), ..asked(config)? };
+    Ok(Client::open(address.clone(), settings, &Handle::current())?)
 }
 
 /// How servers are asked.

@@ -143,6 +143,7 @@ impl Together {
         let address = |address: Option<std::net::SocketAddr>| address.map(|address| address.to_string());
         json!({
             "version": env!("CARGO_PKG_VERSION"),
+            "format": tidegate_redis::FORMAT,
             "snapshot": self.engine.snapshot().version(),
             "http": address(self.addresses.http),
             "grpc": address(self.addresses.grpc),

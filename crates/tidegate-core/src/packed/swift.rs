@@ -19,7 +19,8 @@ struct Asked {
 impl Packing {
     /// What a charge of `cost` makes of a narrow state, if it is admitted, and the verdict on it. `None` if this is not the way
     /// for it: above all, if the limit `left_by` which it was left has other numbers.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a decision is mostly this, and the other way calls it as well")]
+    #[inline(always)]
     pub fn step_swiftly(
         self,
         (limit, left_by): (&Limit, &Limit),

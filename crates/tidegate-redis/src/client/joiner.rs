@@ -3,6 +3,9 @@
 //!
 //! A call that finds few others under way goes at once and alone. Those that come while so many are out wait until one of them is
 //! back, or until they are enough for a joined call; so nobody waits for company that may not come.
+//!
+//! Whoever is out comes back by its deadline. So a call whose deadline is not before those of all who came earlier needs no timer
+//! of its own: by then it has been sent, and its batch tells it.
 
 mod batch;
 
@@ -24,6 +27,9 @@ const MOST: usize = 32;
 /// Calls that go alone while no more than this many are out.
 const ALONE: usize = 4;
 
+/// What is told of a call that nobody carries any more.
+const GONE: Trouble = Trouble::after_sending(Fault::Disconnected);
+
 type Outcome = Result<Reply, Trouble>;
 
 /// One link with a queue before it.
@@ -44,6 +50,8 @@ struct Queue {
     out: usize,
     /// The number of the next who waits.
     next: u64,
+    /// The last of all deadlines so far.
+    latest: Option<Instant>,
 }
 
 /// One call that waits for company.
@@ -57,7 +65,13 @@ struct Waiting {
 /// Where a call goes.
 enum Way {
     Alone,
-    Queued { number: u64, answer: oneshot::Receiver<Outcome> },
+    /// Its batch, or who goes before it, tells it when its time is up.
+    Queued(oneshot::Receiver<Outcome>),
+    /// It has less time than others who may go before it.
+    Hurried {
+        number: u64,
+        answer: oneshot::Receiver<Outcome>,
+    },
 }
 
 impl Joiner {
@@ -78,9 +92,9 @@ impl Joiner {
                 // Apart, so that those who wait in the queue do not carry its room about.
                 Box::pin(run_alone(&self.link, call, false, deadline)).await
             }
-            Way::Queued { number, answer } => match timeout_at(deadline, answer).await {
-                Ok(Ok(outcome)) => outcome,
-                Ok(Err(_)) => Err(Trouble::after_sending(Fault::Disconnected)),
+            Way::Queued(answer) => answer.await.unwrap_or(Err(GONE)),
+            Way::Hurried { number, answer } => match timeout_at(deadline, answer).await {
+                Ok(outcome) => outcome.unwrap_or(Err(GONE)),
                 Err(_) if self.withdraw(number) => Err(Trouble::before_sending(Fault::TimedOut)),
                 Err(_) => Err(Trouble::after_sending(Fault::TimedOut)),
             },
@@ -89,6 +103,8 @@ impl Joiner {
 
     fn way(self: &Arc<Self>, call: &Arc<Call>, deadline: Instant) -> Way {
         let mut queue = self.queue();
+        let is_hurried = queue.latest.is_some_and(|latest| deadline < latest);
+        queue.latest = queue.latest.max(Some(deadline));
         if queue.out < ALONE && queue.waiting.is_empty() {
             queue.out += 1;
             return Way::Alone;
@@ -99,7 +115,7 @@ impl Joiner {
             queue.out += 1;
             self.send_batch(queue);
         }
-        Way::Queued { number, answer }
+        if is_hurried { Way::Hurried { number, answer } } else { Way::Queued(answer) }
     }
 
     /// Takes a call back that was not sent.

@@ -13,6 +13,7 @@ use super::connector::Recipe;
 use super::counts::{Counts, ShardReport};
 use super::health::{Attempt, Health};
 use super::joiner::{Joiner, run_alone};
+use super::lane;
 use super::link::Link;
 use super::reply::Reply;
 use super::settings::Settings;
@@ -22,7 +23,8 @@ use crate::{Call, CallError, Fault, Priority};
 /// A server that is asked.
 pub(crate) struct Node {
     pub(crate) place: Place,
-    links: Vec<Arc<Joiner>>,
+    /// By their lanes.
+    links: Vec<Vec<Arc<Joiner>>>,
     turn: AtomicUsize,
     in_flight: AtomicUsize,
     room: usize,
@@ -48,10 +50,13 @@ impl Node {
         counts: Arc<Counts>,
     ) -> Arc<Self> {
         let health = Arc::new(Health::new(place.to_string(), settings.tolerance, counts));
-        let link = || Link::start(runtime, place.clone(), Arc::clone(recipe), Arc::clone(&health));
-        let links = (0..settings.connections.max(1))
-            .map(|_| Joiner::new(link(), recipe.joins, runtime.clone()))
-            .collect();
+        let lanes = if settings.lanes.is_empty() { std::slice::from_ref(runtime) } else { &settings.lanes };
+        let link = |lane: &Handle| {
+            let link = Link::start(lane, place.clone(), Arc::clone(recipe), Arc::clone(&health));
+            Joiner::new(link, recipe.joins, lane.clone())
+        };
+        let links = lanes.iter().map(|lane| (0..settings.connections.max(1)).map(|_| link(lane)).collect());
+        let links = links.collect();
         let room = settings.calls_in_flight.max(1);
         Arc::new(Self {
             place,
@@ -103,7 +108,7 @@ impl Node {
 
     /// Waits until there is a connection.
     pub(crate) async fn up(&self) {
-        for joiner in &self.links {
+        for joiner in self.links.iter().flatten() {
             joiner.link().up().await;
         }
     }
@@ -116,11 +121,13 @@ impl Node {
     }
 
     fn is_connected(&self) -> bool {
-        self.links.iter().all(|joiner| joiner.link().is_up())
+        self.links.iter().flatten().all(|joiner| joiner.link().is_up())
     }
 
     fn next_link(&self) -> &Arc<Joiner> {
-        &self.links[self.turn.fetch_add(1, Ordering::Relaxed) % self.links.len()]
+        let turn = || self.turn.fetch_add(1, Ordering::Relaxed);
+        let lane = &self.links[lane::own().unwrap_or_else(turn) % self.links.len()];
+        if let [only] = lane.as_slice() { only } else { &lane[turn() % lane.len()] }
     }
 
     fn seat(&self, priority: Priority) -> Result<Seat<'_>, Trouble> {

@@ -115,7 +115,7 @@ impl Way<'_> {
             Fault::TimedOut => !self.node.is_well(),
             Fault::Disconnected | Fault::Garbled => true,
             Fault::Refused(kind) => matches!(kind, "CLUSTERDOWN" | "MASTERDOWN" | "LOADING"),
-            Fault::Resting | Fault::Crowded => false,
+            Fault::Resting | Fault::Crowded | Fault::NewerFormat | Fault::InProgress => false,
         };
         if doubtful {
             self.topology.want();

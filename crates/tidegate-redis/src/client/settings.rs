@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tidegate_core::breaker::Tolerance;
+use tokio::runtime::Handle;
 
 use crate::Script;
 
@@ -12,8 +13,11 @@ use crate::Script;
 pub struct Settings {
     /// How long the answer to a call is waited for.
     pub deadline: Duration,
-    /// Connections to each server.
+    /// Connections to each server, for each lane.
     pub connections: usize,
+    /// Runtimes with connections of their own: calls from a thread that [stays on a lane](super::stay_on_lane) go over those of its
+    /// runtime, so that they do not change threads. Without any, all are on the client's own.
+    pub lanes: Vec<Handle>,
     /// Calls that may be under way to one server.
     pub calls_in_flight: usize,
     /// When a server that fails is left alone, and for how long.
@@ -37,6 +41,7 @@ impl Default for Settings {
         Self {
             deadline: Duration::from_millis(10),
             connections: 1,
+            lanes: Vec::new(),
             calls_in_flight: 4096,
             tolerance: Tolerance::default(),
             patience: Duration::from_millis(500),

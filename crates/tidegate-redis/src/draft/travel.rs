@@ -7,26 +7,22 @@ use crate::bytes::{put_short, take, take_byte, take_short};
 use crate::call::Priority;
 use crate::names::Form;
 
-/// The version of the encoding: others are not read.
-const VERSION: u8 = 1;
-
 impl Held {
     /// Writes it behind what is there.
     pub(crate) fn write_to(&self, out: &mut Vec<u8>) {
-        out.extend([VERSION, u8::from(self.apart), short(self.drafts.len())]);
+        out.extend([u8::from(self.apart), short(self.drafts.len())]);
         self.drafts.iter().for_each(|draft| draft.write_to(out));
     }
 
     /// Reads what was written under that key for a ticket.
     pub(crate) fn read_from(ticket: Ticket, key: &[u8], input: &mut &[u8]) -> Option<Self> {
-        let [version, apart, count] = take(input)?;
+        let [apart, count] = take(input)?;
         let apart = apart == 1;
         let draft = |_| {
             let mut draft = Draft::read_from(ticket, input)?;
             draft.index = (!apart).then(|| key.to_vec());
             Some(draft)
         };
-        (version == VERSION).then_some(())?;
         Some(Self { drafts: (0..count).map(draft).collect::<Option<_>>()?, apart })
     }
 }

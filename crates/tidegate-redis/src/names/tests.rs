@@ -47,7 +47,7 @@ fn long_windows_logs_and_slots_have_values_of_their_own() {
     let key = |limit: &Limit| seat(&[b"acme"], &[b"a"], limit).key;
     let short = key(&gcra());
     assert_eq!(key(&window(3_599)), short);
-    assert_eq!(key(&window(3_600)), [short.as_slice(), b"l"].concat());
+    assert_eq!(key(&window(3_600)).as_slice(), [short.as_slice(), b"l"].concat());
     assert!(
         key(&Limit::sliding_log(5, Duration::from_secs(1)).unwrap())
             .starts_with(&[short.as_slice(), b"g"].concat())

@@ -107,8 +107,11 @@ impl<C: Caller + 'static> Redis<C> {
             None => settling(None),
         };
         let replies = self.ask_each(held.drafts, (Way::Settle, now), of).await;
-        self.open.remove(ticket);
-        self.drop_ticket(ticket, now).await;
+        // A home that did not answer may hold its part: whoever asks again finds it.
+        if replies.iter().all(|(_, reply)| reply.is_ok()) {
+            self.open.remove(ticket);
+            self.drop_ticket(ticket, now).await;
+        }
         let mut verdicts = vec![None; charges];
         let mut gone = Vec::new();
         for (draft, reply) in replies {

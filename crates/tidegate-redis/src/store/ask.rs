@@ -35,7 +35,7 @@ impl<C: Caller + 'static> Redis<C> {
                 [b'C'] => return Err(StoreError::IdempotencyConflict),
                 [b'T'] => return Err(StoreError::TicketTaken),
                 [b'F'] => return Err(StoreError::Full),
-                [b'V'] => return Err(newer()),
+                [b'V'] => return Err(uncharged(Fault::NewerFormat)),
                 _ => return Ok(reply),
             };
             if !goes_on {
@@ -76,23 +76,16 @@ impl<C: Caller + 'static> Redis<C> {
 
 /// Why there is no answer, as those who must do without one need to know it.
 pub(crate) fn unavailable(error: CallError) -> StoreError {
-    let kind = match error.fault {
-        Fault::TimedOut => "timed_out",
-        Fault::Disconnected => "disconnected",
-        Fault::Resting => "resting",
-        Fault::Crowded => "crowded",
-        Fault::Refused(word) => word,
-        Fault::Garbled => "garbled",
-    };
-    StoreError::Unavailable { shard: error.shard, kind, maybe_charged: error.may_have_run }
+    let CallError { shard, fault, may_have_run } = error;
+    StoreError::Unavailable { shard, kind: fault.kind(), maybe_charged: may_have_run }
 }
 
 /// It answered, and may have charged.
 pub(crate) fn garbled() -> StoreError {
-    StoreError::Unavailable { shard: String::new(), kind: "garbled", maybe_charged: true }
+    StoreError::Unavailable { shard: String::new(), kind: Fault::Garbled.kind(), maybe_charged: true }
 }
 
-/// A value was written by a version that this one does not know; nothing was charged.
-fn newer() -> StoreError {
-    StoreError::Unavailable { shard: String::new(), kind: "newer_format", maybe_charged: false }
+/// It answered, and nothing was charged.
+pub(super) fn uncharged(fault: Fault) -> StoreError {
+    StoreError::Unavailable { shard: String::new(), kind: fault.kind(), maybe_charged: false }
 }

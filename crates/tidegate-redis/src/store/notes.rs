@@ -6,10 +6,10 @@ use tidegate_store::{Answer, Hold, StoreError};
 
 use super::Redis;
 use super::across::CROSSING_US;
-use super::ask::garbled;
+use super::ask::{garbled, uncharged};
 use super::ways::told;
 use crate::bytes::{double, put_double};
-use crate::call::{Call, Caller};
+use crate::call::{Call, Caller, Fault};
 use crate::draft::{Held, Name};
 use crate::reply::Told;
 use crate::scripts;
@@ -21,8 +21,11 @@ enum Note {
     Drop = 3,
 }
 
-/// What comes before a plan's answer: the end, the fingerprint, whether something was asked, and what.
-const NAME_BYTES: usize = 8 + 8 + 1 + 8;
+/// What comes before what is noted: the version and the end.
+const HEAD_BYTES: usize = 1 + 8;
+
+/// What comes before a plan's answer: the fingerprint, whether something was asked, and what.
+const NAME_BYTES: usize = 8 + 1 + 8;
 
 impl<C: Caller + 'static> Redis<C> {
     /// Takes the plan's name, if it has one, until it is decided; the answer of an earlier admission, if there was one.
@@ -92,7 +95,8 @@ impl<C: Caller + 'static> Redis<C> {
         let reply = self.call(Call::new(&scripts::NOTE, keys, arguments)).await?.ok_or_else(garbled)?;
         match reply.split_first() {
             Some((b'A', _)) => Ok(None),
-            Some((b'T', note)) => Ok(Some(note.to_vec())),
+            Some((b'T', note)) => Ok(Some(note.get(HEAD_BYTES..).ok_or_else(garbled)?.to_vec())),
+            Some((b'V', _)) => Err(uncharged(Fault::NewerFormat)),
             _ => Err(garbled()),
         }
     }
@@ -101,14 +105,13 @@ impl<C: Caller + 'static> Redis<C> {
 /// The answer that is noted under a name that this plan has too.
 fn known(plan: &Plan, mine: &[u8], note: &[u8]) -> Result<Answer, StoreError> {
     let (head, answer) = note.split_at_checked(NAME_BYTES).ok_or_else(garbled)?;
-    let is_same_plan = head[8..16] == mine[..8];
-    let is_same_question = head[16] == 1 && head[16..] == mine[8..];
+    let is_same_plan = head[..8] == mine[..8];
+    let is_same_question = head[8] == 1 && head[8..] == mine[8..];
     if !is_same_plan && !is_same_question {
         return Err(StoreError::IdempotencyConflict);
     }
     if answer.is_empty() {
-        let (shard, kind) = (String::new(), "in_progress");
-        return Err(StoreError::Unavailable { shard, kind, maybe_charged: false });
+        return Err(uncharged(Fault::InProgress));
     }
     let told = told(answer)?;
     if is_same_plan {

@@ -4,13 +4,14 @@ use tidegate_core::{Plan, Ticket, Timestamp};
 use tidegate_store::{Answer, AtEnd, Hold, Settlement, StoreError, Verdicts};
 
 use super::Redis;
-use super::ask::garbled;
+use super::ask::{garbled, uncharged};
 use crate::bytes::{put_double, take, take_double};
-use crate::call::Caller;
+use crate::call::{Caller, Fault};
 use crate::draft::{Draft, Held, Way};
 use crate::lean::{self, Lean};
 use crate::names::Seat;
 use crate::reply::Told;
+use crate::value;
 
 impl<C: Caller + 'static> Redis<C> {
     pub(super) async fn decided(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
@@ -162,7 +163,10 @@ impl<C: Caller + 'static> Redis<C> {
         let (_, key) = self.names.index(ticket);
         let Some(written) = self.fetch(key.clone()).await? else { return Ok(None) };
         let mut written = written.as_slice();
-        let _end: [u8; 8] = take(&mut written).ok_or_else(garbled)?;
+        let [version, _end @ ..]: [u8; 9] = take(&mut written).ok_or_else(garbled)?;
+        if version != value::VERSION {
+            return Err(uncharged(Fault::NewerFormat));
+        }
         Held::read_from(ticket, &key, &mut written).ok_or_else(garbled).map(Some)
     }
 

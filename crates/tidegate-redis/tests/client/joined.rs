@@ -1,10 +1,12 @@
 //! Calls that travel together.
 
+use std::pin::pin;
+
 use redis::Value;
-use tidegate_redis::{Caller, Client};
+use tidegate_redis::{Call, Caller, Client, Fault};
 use tidegate_rig::Server;
 
-use crate::stage::{Outcome, all, client, each, hasty, ready, recovers, turn};
+use crate::stage::{Outcome, SHORT, all, at_most, client, each, hasty, ready, recovers, turn};
 
 const CALLS: usize = 512;
 
@@ -80,6 +82,38 @@ async fn whoever_waited_in_vain_to_be_sent_did_not_run() {
     recovers(&client, "other").await;
     let ran = server.ask::<Option<usize>>(&["GET", "key-0"]).unwrap_or(0);
     assert!(ran <= perhaps, "{ran} ran, {perhaps} may have");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_has_less_time_does_not_wait_for_a_crowd() {
+    let _turn = turn().await;
+    let server = Server::start();
+    let client = ready(client(&server.url())).await;
+    server.hang();
+    let hurried = Call { deadline: Some(SHORT), ..each("key-1") };
+    let mut crowd = pin!(crowd(&client, 1));
+    let first = async {
+        tokio::select! {
+            biased;
+            _ = &mut crowd => panic!("a crowd with all the time in the world is told first"),
+            outcome = client.call(hurried) => outcome,
+        }
+    };
+    assert_eq!(first.await.unwrap_err().fault, Fault::TimedOut);
+    server.resume();
+    assert!(crowd.await.into_iter().all(|outcome| outcome.is_ok()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_in_a_crowd_waits_much_longer_than_their_time() {
+    let _turn = turn().await;
+    let server = Server::start();
+    let client = ready(hasty(&server.url())).await;
+    server.hang();
+    for outcome in at_most(10 * SHORT, crowd(&client, 1)).await {
+        assert!(matches!(outcome.unwrap_err().fault, Fault::TimedOut | Fault::Resting));
+    }
+    server.resume();
 }
 
 #[tokio::test(flavor = "multi_thread")]

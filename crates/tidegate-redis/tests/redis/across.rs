@@ -215,6 +215,21 @@ fn a_reservation_across_homes_is_settled_by_any_node() {
 }
 
 #[test]
+fn a_settlement_that_a_home_does_not_answer_can_be_asked_again() {
+    // The ticket is claimed and two homes are asked; then one of them is told in vain.
+    let store = store(&Server::redis(), Some((3, false)));
+    let hold = Hold { term_us: 5_000_000, at_end: AtEnd::Keep };
+    let plan = with_ticket(plan(&[("a", log(9), 4), ("b", log(9), 4)]), 1);
+    assert!(ready(store.reserve(&plan, hold, START)).unwrap().allowed());
+    assert!(ready(store.commit(Ticket(1), &[1, 1], START)).is_err());
+    let Settlement::Settled(verdicts) = ready(store.commit(Ticket(1), &[1, 1], START)).unwrap() else {
+        panic!("it is gone");
+    };
+    assert_eq!([verdicts[0].remaining, verdicts[1].remaining], [8, 8]);
+    assert_eq!(ready(store.commit(Ticket(1), &[1, 1], START)), Ok(Settlement::Gone));
+}
+
+#[test]
 fn a_name_far_from_the_counters_is_remembered_once() {
     let store = store(&Server::redis(), None);
     let named = |cost| {

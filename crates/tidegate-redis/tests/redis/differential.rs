@@ -5,9 +5,10 @@
 use proptest::prelude::*;
 use tidegate_core::{Key, Plan, State, Ticket, Timestamp};
 use tidegate_redis::Redis;
-use tidegate_store::{AtEnd, Hold, Reference, Store as _};
+use tidegate_store::{Reference, Store as _};
 
-use crate::history::{Event, What, common_events, events, plan};
+use crate::course::{Course, act};
+use crate::history::{Event, What, common_events, config, events};
 use crate::server::{Server, wait};
 
 const START: Timestamp = Timestamp::from_micros(1_790_000_000_000_123);
@@ -16,92 +17,30 @@ struct Pair {
     redis: Redis<Server>,
     /// Another node, which remembers nothing of what the first reserved.
     other: Redis<Server>,
-    reference: Reference,
-    reserved: Vec<Plan>,
-    /// Loans and their ends. The reference store gives all back at once; here each comes back when its counter is next asked,
-    /// at the rate of its own limit until then.
-    lent: Vec<(Timestamp, Plan)>,
-    now: Timestamp,
+    course: Course,
 }
 
 impl Pair {
     fn go(&mut self, number: u64, event: &Event) -> Result<(), TestCaseError> {
-        self.now = self.now.plus_us(event.pause_us);
-        // Gives back what has ended, as every store does before it is asked.
-        self.reference.read_now(&Plan::new(), self.now).unwrap();
-        self.look_at_loans();
-        let plan = plan(event, number);
-        match &event.what {
-            What::Settle { which, times } => self.settle(*which, *times),
-            _ => self.go_with(event, &plan),
+        let (plan, ended) = self.course.next(number, event);
+        let (now, what) = (self.course.now, &event.what);
+        for plan in ended {
+            wait(self.redis.read(&plan, now)).ok();
         }
-    }
-
-    fn look_at_loans(&mut self) {
-        let (redis, now) = (&self.redis, self.now);
-        for (_, plan) in self.lent.extract_if(.., |(end, _)| *end <= now) {
-            wait(redis.read(&plan, now)).ok();
-        }
-    }
-
-    fn go_with(&mut self, event: &Event, plan: &Plan) -> Result<(), TestCaseError> {
-        let (now, redis, reference) = (self.now, &self.redis, &self.reference);
-        match event.what {
-            What::Decide => {
-                prop_assert_eq!(wait(redis.decide(plan, now)), reference.decide_now(plan, now));
-            }
-            What::Read => prop_assert_eq!(wait(redis.read(plan, now)), reference.read_now(plan, now)),
-            What::Refund { before_us } => {
-                let charged_at = now.minus_us(before_us);
-                let ours = wait(redis.refund(plan, charged_at, now));
-                prop_assert_eq!(ours, reference.refund_now(plan, charged_at, now));
-            }
-            What::Release => {
-                prop_assert_eq!(wait(redis.release(plan, now)), Ok(reference.release_now(plan, now)));
-            }
-            What::Renew => prop_assert_eq!(wait(redis.renew(plan, now)), Ok(reference.renew_now(plan, now))),
-            What::Raise => prop_assert_eq!(wait(redis.raise(plan, now)), reference.raise_now(plan, now)),
-            What::Reset => {
-                wait(redis.reset(plan, now)).unwrap();
-                reference.reset_now(plan, now);
-            }
-            What::Reserve { term_us, lent } => {
-                let at_end = if lent { AtEnd::GiveBack } else { AtEnd::Keep };
-                let hold = Hold { term_us, at_end };
-                let ours = wait(redis.reserve(plan, hold, now));
-                prop_assert_eq!(&ours, &reference.reserve_now(plan, hold, now));
-                if ours.is_ok_and(|answer| answer.allowed() && !answer.replayed) {
-                    self.lent.extend(lent.then(|| (now.plus_us(term_us), plan.clone())));
-                    self.reserved.push(plan.clone());
-                }
-            }
-            What::Settle { .. } => {}
-        }
-        self.compare_states(plan)
-    }
-
-    fn settle(&mut self, which: usize, times: Option<u64>) -> Result<(), TestCaseError> {
-        if self.reserved.is_empty() {
-            return Ok(());
-        }
-        let plan = self.reserved[which % self.reserved.len()].clone();
-        let (now, ticket) = (self.now, plan.ticket());
-        let node = if which.is_multiple_of(3) { &self.other } else { &self.redis };
-        if let Some(times) = times {
-            let costs: Vec<u64> = plan.charges().map(|charge| charge.cost * times / 2).collect();
-            let ours = wait(node.commit(ticket, &costs, now));
-            prop_assert_eq!(ours, self.reference.commit_now(ticket, &costs, now));
-        } else {
-            prop_assert_eq!(wait(node.cancel(ticket, now)), Ok(self.reference.cancel_now(ticket, now)));
-        }
-        // Of those that had ended nothing was asked.
-        Ok(())
+        let Some(plan) = plan else { return Ok(()) };
+        let node = match what {
+            What::Settle { which, .. } if which.is_multiple_of(3) => &self.other,
+            _ => &self.redis,
+        };
+        prop_assert_eq!(wait(act(node, what, &plan, now)), self.course.expected(what, &plan));
+        // Of a reservation that had ended nothing was asked.
+        if matches!(what, What::Settle { .. }) { Ok(()) } else { self.compare_states(&plan) }
     }
 
     fn compare_states(&self, plan: &Plan) -> Result<(), TestCaseError> {
         for charge in plan.charges() {
             let ours = wait(self.redis.state(charge.key, charge.limit)).unwrap();
-            let theirs = self.reference.state(charge.key);
+            let theirs = self.course.reference.state(charge.key);
             prop_assert_eq!(self.counting(ours), self.counting(theirs), "{:?}", charge.limit);
         }
         Ok(())
@@ -109,14 +48,13 @@ impl Pair {
 
     /// A state that has emptied is as good as none.
     fn counting(&self, state: State) -> State {
-        if state.empty_at() > self.now { state } else { State::EMPTY }
+        if state.empty_at() > self.course.now { state } else { State::EMPTY }
     }
 }
 
 fn compare(server: &Server, history: &[Event]) -> Result<(), TestCaseError> {
     let (redis, other) = server.two_nodes();
-    let (reserved, lent) = (Vec::new(), Vec::new());
-    let mut pair = Pair { redis, other, reference: Reference::new(), reserved, lent, now: START };
+    let mut pair = Pair { redis, other, course: Course::new() };
     for (number, event) in (1..).zip(history) {
         pair.go(number, event)
             .map_err(|error| TestCaseError::fail(format!("event {number}: {event:?}: {error}")))?;
@@ -125,14 +63,7 @@ fn compare(server: &Server, history: &[Event]) -> Result<(), TestCaseError> {
 }
 
 fn run(server: &Server, histories: impl Strategy<Value = Vec<Event>>) {
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(24);
-    let config = ProptestConfig {
-        cases,
-        failure_persistence: None,
-        max_shrink_iters: 2_000,
-        ..ProptestConfig::default()
-    };
-    proptest!(config, |(history in histories)| compare(server, &history)?);
+    proptest!(config(), |(history in histories)| compare(server, &history)?);
 }
 
 #[test]

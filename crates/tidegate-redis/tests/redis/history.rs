@@ -49,6 +49,12 @@ struct Asked {
     apart: bool,
 }
 
+/// How many histories are tried, unless `PROPTEST_CASES` says something else.
+pub(crate) fn config() -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(24);
+    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 2_000, ..ProptestConfig::default() }
+}
+
 /// How many kinds of limits there are.
 const KINDS: usize = 14;
 

@@ -95,21 +95,6 @@ fn four_limits_of_one_entity_are_one_small_value() {
     assert_eq!((keys[0].len(), bytes), (30, 2 + 4 * 22));
 }
 
-#[test]
-fn a_value_of_a_newer_version_is_left_alone() {
-    let server = Server::redis();
-    let store = store(&server);
-    let plan = one("home", gcra(3), 1);
-    assert!(wait(store.decide(&plan, Timestamp::ZERO)).unwrap().allowed());
-    let key = &keys(&server)[0];
-    let newer: &[u8] = &[2, 1, 3];
-    server.send::<()>(redis::cmd("SET").arg(key).arg(newer).take());
-    let error = wait(store.decide(&plan, Timestamp::ZERO)).unwrap_err();
-    assert!(matches!(error, StoreError::Unavailable { kind: "newer_format", maybe_charged: false, .. }));
-    let value: Vec<u8> = server.send(redis::cmd("GET").arg(key).take());
-    assert_eq!(value, newer);
-}
-
 /// What one value lends at once is bounded.
 #[test]
 fn a_value_that_lends_too_much_says_so_and_charges_nothing() {

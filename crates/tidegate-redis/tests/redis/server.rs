@@ -1,13 +1,11 @@
-//! A server of the test's own, behind a socket in a folder of its own, gone when the test is.
+//! A server of the test's own and a connection to it, gone when the test is.
 
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock};
-use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 use tidegate_redis::{Call, CallError, Caller, Clock, Fault, Redis, Settings};
+use tidegate_rig::{Flavour, Options};
 use tokio::runtime::Runtime;
 
 /// A running server and a connection to it.
@@ -15,8 +13,7 @@ use tokio::runtime::Runtime;
 pub(crate) struct Server(Arc<Running>);
 
 struct Running {
-    process: Child,
-    folder: PathBuf,
+    _server: tidegate_rig::Server,
     connection: MultiplexedConnection,
 }
 
@@ -26,31 +23,19 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 impl Server {
-    /// Starts a program that speaks as Redis does.
-    pub(crate) fn start(program: &str) -> Self {
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("tidegate-redis-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let socket = folder.join("socket");
-        let mut process = Command::new(program)
-            .args(["--port", "0", "--save", "", "--appendonly", "no", "--unixsocket"])
-            .arg(&socket)
-            .current_dir(&folder)
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap_or_else(|error| panic!("{program} does not start: {error}; run tools/needs"));
-        let connection =
-            RUNTIME.block_on(connect(&mut process, &format!("redis+unix://{}", socket.display())));
-        Self(Arc::new(Running { process, folder, connection }))
-    }
-
     pub(crate) fn redis() -> Self {
-        let tools = tool("redis-server");
-        Self::start(if std::path::Path::new(&tools).exists() { &tools } else { "redis-server" })
+        Self::start(Flavour::Redis)
     }
 
     pub(crate) fn valkey() -> Self {
-        Self::start(&valkey_server())
+        Self::start(Flavour::Valkey)
+    }
+
+    fn start(flavour: Flavour) -> Self {
+        let server = tidegate_rig::Server::with(&Options { flavour, ..Options::default() });
+        let client = redis::Client::open(server.url()).unwrap();
+        let connection = RUNTIME.block_on(client.get_multiplexed_async_connection()).unwrap();
+        Self(Arc::new(Running { _server: server, connection }))
     }
 
     /// A store with keys of its own.
@@ -95,36 +80,6 @@ impl std::task::Wake for Unpark {
     }
 }
 
-/// Where `tools/needs` puts it, or wherever `VALKEY_SERVER` says.
-fn valkey_server() -> String {
-    std::env::var("VALKEY_SERVER").unwrap_or_else(|_| tool("valkey-server"))
-}
-
-fn tool(name: &str) -> String {
-    format!("{}/../../target/tools/bin/{name}", env!("CARGO_MANIFEST_DIR"))
-}
-
-async fn connect(process: &mut Child, address: &str) -> MultiplexedConnection {
-    let client = redis::Client::open(address).unwrap();
-    let mut tries = tokio::time::interval(Duration::from_millis(20));
-    for _ in 0..500 {
-        tries.tick().await;
-        assert!(process.try_wait().unwrap().is_none(), "the server ended at once");
-        if let Ok(connection) = client.get_multiplexed_async_connection().await {
-            return connection;
-        }
-    }
-    panic!("the server does not answer");
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.process.kill().unwrap();
-        self.process.wait().unwrap();
-        std::fs::remove_dir_all(&self.folder).unwrap();
-    }
-}
-
 impl Caller for Server {
     async fn call(&self, call: Call) -> Result<redis::Value, CallError> {
         let mut connection = self.0.connection.clone();
@@ -136,11 +91,7 @@ impl Caller for Server {
                 other => other,
             }
         };
-        RUNTIME.spawn(run).await.unwrap().map_err(|error: redis::RedisError| {
-            panic!("the script fails: {error}");
-            #[expect(unreachable_code, reason = "it says what the closure gives")]
-            CallError { shard: "test".into(), fault: Fault::Garbled, may_have_run: true }
-        })
+        RUNTIME.spawn(run).await.unwrap().map_err(|error| refused(&error))
     }
 
     fn are_neighbours(&self, _: &[u8], _: &[u8]) -> bool {
@@ -148,12 +99,27 @@ impl Caller for Server {
     }
 }
 
+/// All values and their ends, by their keys.
+const WRITTEN: &str = "local keys, all = redis.call('KEYS', ARGV[1]), {} table.sort(keys) for _, key in ipairs(keys) do \
+    all[#all + 1] = { key, redis.call('GET', key), redis.call('PEXPIRETIME', key) } end return all";
+
 impl Server {
+    /// Everything that is written under keys with that prefix: keys, values and ends.
+    pub(crate) fn written(&self, prefix: &str) -> Vec<(String, Vec<u8>, i64)> {
+        self.send(redis::cmd("EVAL").arg(WRITTEN).arg(0).arg(format!("{prefix}*")).take())
+    }
+
     /// Sends a command as it is.
     pub(crate) fn send<T: redis::FromRedisValue + Send + 'static>(&self, command: redis::Cmd) -> T {
         let mut connection = self.0.connection.clone();
         RUNTIME.block_on(async move { command.query_async(&mut connection).await.unwrap() })
     }
+}
+
+/// A script that fails has a flaw; a server without memory has none.
+fn refused(error: &redis::RedisError) -> CallError {
+    assert_eq!(error.code(), Some("OOM"), "the script fails: {error}");
+    CallError { shard: "test".into(), fault: Fault::Refused("OOM"), may_have_run: false }
 }
 
 fn command(name: &str, script: &str, call: &Call) -> redis::Cmd {

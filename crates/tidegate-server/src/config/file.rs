@@ -23,11 +23,12 @@ pub(super) static FILE: Object = Object {
     keys: &[
         part("listen", &LISTEN),
         key("rules"),
+        key("runtime"),
         key("store"),
         Field {
             name: "stores",
             shape: Shape::Map(&Shape::Text),
-            doc: "Tenants with servers of their own: domain/tenant and an address.",
+            doc: "Tenants with servers of their own: domain/tenant and an address; domain/* for all of a domain.",
         },
         part("redis", &REDIS),
         part("log", &LOG),
@@ -97,6 +98,7 @@ static LIMITS: Object = Object {
         key("header_timeout"),
         key("request_timeout"),
         key("idle_timeout"),
+        key("connection_age"),
     ],
 };
 

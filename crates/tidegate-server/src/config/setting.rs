@@ -53,6 +53,9 @@ settings! {
     "rules" "TIDEGATE_RULES" Some("rules"), "none",
         "The directory of rule files (*.yaml, *.yml), or one such file",
         |config, text| config.rules = value::path(text)?;
+    "runtime" "TIDEGATE_RUNTIME" Some("runtime"), "per_core",
+        "What connections are served on: per_core (one thread and runtime for each core), a number of such threads, or shared (one runtime for all)",
+        |config, text| config.runtime = value::runtime(text)?;
     "store" "TIDEGATE_STORE" Some("store"), "memory",
         "Where counters live: memory, redis://host:6379, redis-cluster://host:port,… or redis-sentinel://host:port,…/master (rediss… for TLS)",
         |config, text| config.store = value::store(text)?;
@@ -66,7 +69,7 @@ settings! {
         "How long an answer of Redis is waited for; a caller with less patience is answered sooner",
         |config, text| config.redis.deadline = value::duration(text, Duration::from_millis(1), 10 * SECOND)?;
     "redis.connections" "TIDEGATE_REDIS_CONNECTIONS" None, "1",
-        "Connections to each Redis server",
+        "Connections to each Redis server, for each core",
         |config, text| config.redis.connections = value::number(text, 1, 64)?;
     "redis.in_flight" "TIDEGATE_REDIS_IN_FLIGHT" None, "4096",
         "Calls under way to one Redis server; the fuller, the fewer classes are let in: comfort goes first, then cost, security last",
@@ -151,6 +154,9 @@ settings! {
     "limits.idle_timeout" "TIDEGATE_LIMITS_IDLE_TIMEOUT" None, "5m",
         "How long a connection may be open without a request",
         |config, text| config.limits.idle_timeout = value::duration(text, SECOND, 24 * HOUR)?;
+    "limits.connection_age" "TIDEGATE_LIMITS_CONNECTION_AGE" None, "1h",
+        "How long a connection may be open at all, give or take a tenth: then its peer is told to come again, and may find a core with less to do",
+        |config, text| config.limits.connection_age = value::duration(text, SECOND, 720 * HOUR)?;
     "last_resort.node" "TIDEGATE_LAST_RESORT_NODE" None, "off",
         "How much this node lets pass when nobody can count and the class lets pass, such as 50000/s; the rest is shed with 503",
         |config, text| config.last_resort.node = value::rate(text)?;

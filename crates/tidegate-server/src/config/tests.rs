@@ -117,17 +117,23 @@ fn a_path_in_the_file_is_meant_from_where_the_file_is() {
 
 #[test]
 fn tenants_can_have_servers_of_their_own() {
-    let (_folder, path) = file("store: redis://a\nstores:\n  api/acme: redis-cluster://b:7000,c\n");
+    let (_folder, path) =
+        file("store: redis://a\nstores:\n  api/acme: redis-cluster://b:7000,c\n  api/*: redis://d\n");
     let config = load(&given(&[], &[], Some(path))).unwrap();
-    let [TenantStore { domain, tenant, address }] = config.stores.as_slice() else { panic!() };
-    assert_eq!((domain.as_str(), tenant.as_str()), ("api", "acme"));
+    let [TenantStore { domain, tenant, address }, all] = config.stores.as_slice() else { panic!() };
+    assert_eq!((domain.as_str(), tenant.as_deref()), ("api", Some("acme")));
     assert_eq!(*address, "redis-cluster://b:7000,c".parse().unwrap());
-    let (_folder, path) = file("stores: { acme: redis://b, api/x: memory, api/y: redis://:hush@ }\n");
+    assert_eq!((all.domain.as_str(), all.tenant.as_deref()), ("api", None));
+    let (_folder, path) = file(
+        "stores: { acme: redis://b, api/x: memory, api/y: redis://:hush@, api/ac*: redis://b, '*/z': redis://b }\n",
+    );
     let rendered = load(&given(&[], &[], Some(path))).unwrap_err().to_string();
     for expected in [
         "stores.acme: write the domain and the tenant, such as api/acme",
         "stores.api/x: a tenant's own store is in Redis",
         "stores.api/y: ",
+        "stores.api/ac*: only a `*` alone stands for all tenants",
+        "stores.*/z: write the domain out",
     ] {
         assert!(rendered.contains(expected), "{expected} is not in:\n{rendered}");
     }

@@ -13,7 +13,10 @@ use tidegate_rules::{Span, notation};
 
 use tidegate_wire::door::Undecided;
 
-use super::{LogFormat, Place, StoreKind, TenantStore};
+use super::{LogFormat, Place, Runtime, StoreKind, TenantStore};
+
+/// The most threads that serve connections.
+const MOST_CORES: usize = 1024;
 
 /// What is wrong with a value, and what to write.
 pub(super) type Wrong = String;
@@ -71,15 +74,27 @@ pub(super) fn store(text: &str) -> Result<StoreKind, Wrong> {
 }
 
 /// A tenant with servers of its own.
-pub(super) fn tenant_store(tenant: &str, address: &str) -> Result<TenantStore, Wrong> {
-    let Some((domain, tenant)) =
-        tenant.split_once('/').filter(|(domain, tenant)| !domain.is_empty() && !tenant.is_empty())
-    else {
-        return Err("write the domain and the tenant, such as api/acme: redis://localhost:6379".to_owned());
+pub(super) fn tenant_store(whose: &str, address: &str) -> Result<TenantStore, Wrong> {
+    let (domain, tenant) = match whose.split_once('/') {
+        Some((domain, _)) if domain.contains('*') => {
+            return Err("write the domain out; `store` is for all that are not named".to_owned());
+        }
+        Some((domain, "*")) if !domain.is_empty() => (domain, None),
+        Some((_, tenant)) if tenant.contains('*') => {
+            return Err("only a `*` alone stands for all tenants; write each tenant out".to_owned());
+        }
+        Some((domain, tenant)) if !domain.is_empty() && !tenant.is_empty() => (domain, Some(tenant)),
+        _ => {
+            return Err(
+                "write the domain and the tenant, such as api/acme: redis://localhost:6379, or api/* for \
+                        all of the domain"
+                    .to_owned(),
+            );
+        }
     };
     match store(address)? {
         StoreKind::Redis(address) => {
-            Ok(TenantStore { domain: domain.to_owned(), tenant: tenant.to_owned(), address })
+            Ok(TenantStore { domain: domain.to_owned(), tenant: tenant.map(str::to_owned), address })
         }
         StoreKind::Memory => {
             Err("a tenant's own store is in Redis; write an address such as redis://localhost:6379"
@@ -182,6 +197,14 @@ pub(super) fn level(text: &str) -> Result<tracing::Level, Wrong> {
 /// The form of a line in the log.
 pub(super) fn format(text: &str) -> Result<LogFormat, Wrong> {
     Ok(if word(text, &["text", "json"])? == "json" { LogFormat::Json } else { LogFormat::Text })
+}
+
+/// What connections are served on.
+pub(super) fn runtime(text: &str) -> Result<Runtime, Wrong> {
+    if text.starts_with(|first: char| first.is_ascii_digit()) {
+        return number(text, 1, MOST_CORES).map(Runtime::Cores);
+    }
+    Ok(if word(text, &["per_core", "shared"])? == "shared" { Runtime::Shared } else { Runtime::PerCore })
 }
 
 /// What Envoy is answered if nobody could decide.

@@ -11,6 +11,7 @@ pub(super) const RELAXED: Ordering = Ordering::Relaxed;
 pub(super) fn write(text: &mut Text, metrics: &Metrics) {
     ways(text, metrics);
     connections(text, metrics);
+    cores(text, metrics);
     text.family("ratelimit_build_info", Kind::Gauge, "The version of the program; always 1.")
         .value(&[("version", env!("CARGO_PKG_VERSION"))], 1);
     text.family("process_start_time_seconds", Kind::Gauge, "When the process started.")
@@ -36,6 +37,17 @@ fn ways(text: &mut Text, metrics: &Metrics) {
     text.family("ratelimit_bodies_refused_total", Kind::Counter, help);
     for (name, door) in doors() {
         text.value(&[("door", name)], door.bodies_refused());
+    }
+}
+
+fn cores(text: &mut Text, metrics: &Metrics) {
+    text.family(
+        "ratelimit_core_connections",
+        Kind::Gauge,
+        "Open connections of all doors but admin, by core.",
+    );
+    for (number, connections) in metrics.cores.connections().enumerate() {
+        text.value(&[("core", &number.to_string())], connections);
     }
 }
 

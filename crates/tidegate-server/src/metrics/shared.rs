@@ -12,6 +12,7 @@ pub(super) fn write(text: &mut Text, shared: &Shared, news: Option<&News>) {
     let shards: Vec<ShardReport> = shared.inner().caller().all().flat_map(Client::report).collect();
     calls(text, &shards);
     circuits(text, &shards);
+    availability(text, shared);
     local(text, shared);
     if let Some(news) = news {
         nodes(text, news);
@@ -67,6 +68,18 @@ fn circuits(text: &mut Text, shards: &[ShardReport]) {
         for (state, count) in &shard.transitions {
             text.value(&[("shard", &shard.shard), ("state", state.name())], count);
         }
+    }
+}
+
+fn availability(text: &mut Text, shared: &Shared) {
+    let came = shared.availability();
+    let help = "Checks that the store was to decide, by what came of it: in_time, why it had no answer, or owing if it was not asked. \
+                in_time over all of them is the availability.";
+    text.family("ratelimit_store_answers_total", Kind::Counter, help);
+    text.value(&[("result", "in_time")], came.in_time);
+    text.value(&[("result", "owing")], came.owing);
+    for (kind, count) in &came.failed {
+        text.value(&[("result", kind)], count);
     }
 }
 

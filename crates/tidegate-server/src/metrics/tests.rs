@@ -1,5 +1,13 @@
+use std::time::Duration;
+
+use tidegate_core::{Key, Limit, Plan};
+use tidegate_store::Store as _;
+
 use super::busiest::{Line, Row};
 use super::*;
+use crate::config::{Config, StoreKind};
+use crate::cores::Cores;
+use crate::stack;
 
 const NONE: Row = [0; 6];
 
@@ -25,6 +33,26 @@ fn labels_are_escaped_and_lines_are_whole() {
         "# HELP a_total Some help.\n# TYPE a_total counter\na_total{rule=\"a\\\"b\\\\c\\nd\",x=\"y\"} 7\n\
          # HELP b More.\n# TYPE b gauge\nb 1\n"
     );
+}
+
+/// Nobody listens where the store should be.
+#[tokio::test]
+async fn availability_is_the_share_of_checks_that_the_store_answered() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let address = format!("redis://127.0.0.1:{port}").parse().unwrap();
+    let config = Config { store: StoreKind::Redis(address), ..Config::default() };
+    let (stack, _) = stack::build(&config, &Cores::here(), Timestamp::ZERO).unwrap();
+    let mut plan = Plan::new();
+    let limit = Limit::sliding_window(5, Duration::from_secs(1)).unwrap();
+    plan.charge(Key { home: &[b"api"], own: &[b"limit"] }, limit, 1).unwrap();
+    assert!(stack.decide(&plan, Timestamp::ZERO).await.unwrap().local);
+    let mut text = Text::default();
+    shared::write(&mut text, stack.shared().unwrap(), None);
+    let text = text.finish();
+    let answers: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("ratelimit_store_answers_total")).collect();
+    let expected = ["{result=\"in_time\"} 0", "{result=\"owing\"} 0", "{result=\"disconnected\"} 1"];
+    assert_eq!(answers, expected);
 }
 
 #[test]

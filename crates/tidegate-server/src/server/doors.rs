@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::config::{Config, Limits};
+use crate::cores::Cores;
 use crate::error::Error;
 use crate::health::Health;
 use crate::listener::{self, Counts, Phase};
@@ -32,8 +33,8 @@ impl Doors {
         Self { phase: watch::Sender::new(Phase::Serving), tasks: JoinSet::new() }
     }
 
-    pub(super) fn serve(&mut self, listener: TcpListener, door: listener::Door) {
-        self.tasks.spawn(listener::serve(listener, door, self.phase.subscribe()));
+    pub(super) fn serve(&mut self, listener: TcpListener, door: listener::Door, cores: &Arc<Cores>) {
+        self.tasks.spawn(listener::serve(listener, door, Arc::clone(cores), self.phase.subscribe()));
     }
 
     /// Nothing new; ends when all connections have.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tidegate_server::config::Runtime;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -35,6 +36,45 @@ async fn a_connection_without_requests_is_closed() {
         let mut silent = TcpStream::connect(address).await.unwrap();
         rest(&mut silent).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_old_connection_is_closed_however_busy_it_is() {
+    let world = World::with(|config| config.limits.connection_age = Duration::from_millis(20)).await;
+    let mut busy = TcpStream::connect(world.http()).await.unwrap();
+    let asking = async {
+        // Until it is closed: then it cannot be written to, or there is nothing to read.
+        while busy.write_all(b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n").await.is_ok()
+            && busy.read(&mut [0; 1024]).await.is_ok_and(|bytes| bytes > 0)
+        {}
+    };
+    timeout(CEILING, asking).await.expect("the connection stays open");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_are_spread_over_all_cores() {
+    let world = World::with(|config| config.runtime = Runtime::Cores(3)).await;
+    let mut open = Vec::new();
+    for _ in 0..6 {
+        let mut connection = TcpStream::connect(world.http()).await.unwrap();
+        connection.write_all(b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+        assert!(connection.read(&mut [0; 1024]).await.unwrap() > 0);
+        open.push(connection);
+    }
+    let metrics = ask(world.admin(), "GET", "/metrics", "").await.body;
+    for core in 0..3 {
+        let line = format!("ratelimit_core_connections{{core=\"{core}\"}} 2\n");
+        assert!(metrics.contains(&line), "{metrics}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_runtime_can_serve_all() {
+    let world = World::with(|config| config.runtime = Runtime::Shared).await;
+    let answer = ask(world.http(), "POST", "/v1/check", r#"{"domain": "api"}"#).await;
+    assert_eq!(answer.status, 200);
+    let metrics = ask(world.admin(), "GET", "/metrics", "").await.body;
+    assert!(!metrics.contains("ratelimit_core_connections{core=\"1\"}"), "{metrics}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -17,6 +17,9 @@ mod leftover;
 mod untold;
 mod repay;
 mod retell;
+mod availability;
+
+pub use availability::Availability;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -25,6 +28,7 @@ use tidegate_core::{Charge, KeyRef, Limit, Pay, Plan, Ticket, Timestamp};
 use crate::contract::{Answer, Hold, Settlement, Store, StoreError, Verdicts};
 use crate::layer::Members;
 use crate::memory::Memory;
+use availability::Answers;
 use known::Known;
 use ledger::Ledger;
 use leftover::Leftover;
@@ -49,6 +53,7 @@ pub struct Fallback<S> {
 struct Counts {
     local: AtomicU64,
     paid_back: AtomicU64,
+    answers: Answers,
 }
 
 /// How a node does without its store.
@@ -98,6 +103,11 @@ impl<S: Store> Fallback<S> {
             paid_back: self.counts.paid_back.load(Ordering::Relaxed),
             untold: self.untold.len(),
         }
+    }
+
+    /// How often its store had an answer.
+    pub fn availability(&self) -> Availability {
+        self.counts.answers.get()
     }
 
     /// Forgets what was known of counters and what they owe; how many of both there were.
@@ -237,9 +247,12 @@ impl<S: Store> Fallback<S> {
         decide: impl FnOnce(&Plan) -> Result<Answer, StoreError>,
     ) -> Result<Answer, StoreError> {
         if self.owes(plan) {
+            self.counts.answers.owing();
             return self.here((plan, now), false, decide);
         }
-        match question.await {
+        let answer = question.await;
+        self.counts.answers.came(answer.as_ref().err());
+        match answer {
             Ok(answer) => {
                 self.heard(plan, &answer, now);
                 Ok(answer)

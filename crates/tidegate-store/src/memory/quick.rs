@@ -10,6 +10,7 @@ use tidegate_core::{Charge, KeyRef, Limit, Packed, Pay, Plan, State, Timestamp, 
 
 use super::eviction::Need;
 use super::page::Width;
+use super::registry::Registered;
 use super::seat::Seat;
 use super::slot::Content;
 use super::swift;
@@ -220,6 +221,10 @@ impl<'a> Seated<'a> {
         let (seen, mut state, left_by) = if seat.is_taken() {
             let content = seat.look().ok_or(Why::Again)?;
             let entry = table.registry.get(content.number).ok_or(Why::Unfit)?;
+            if let Some((packed, verdict)) = swiftly((entry, limit), content.packed, now, cost) {
+                let left = Content { packed: packed.unwrap_or_default(), ..content };
+                return Ok(Self { seat, seen: Some(content), left, verdict, locked: false });
+            }
             (Some(content), entry.state(content, now), Some(entry))
         } else {
             (None, State::EMPTY, None)
@@ -263,6 +268,22 @@ impl<'a> Seated<'a> {
             None => !self.seat.find() && self.seat.is_current(),
         }
     }
+}
+
+/// What a charge makes of a state as it lies there, if it is admitted, and the verdict on it; `None` if it has to be unpacked.
+#[inline]
+fn swiftly(
+    (entry, limit): (&Registered, &Limit),
+    packed: Packed,
+    now: Timestamp,
+    cost: u64,
+) -> Option<(Option<Packed>, Verdict)> {
+    let (limits, packing) = ((limit, &entry.limit), entry.packing);
+    if packing.is_wide() {
+        return packing.step_wide_swiftly(limits, packed, now, cost);
+    }
+    let (word, verdict) = packing.step_swiftly(limits, packed.word, now, cost)?;
+    Some((word.map(|word| Packed { word, ..Packed::default() }), verdict))
 }
 
 impl Drop for Seated<'_> {

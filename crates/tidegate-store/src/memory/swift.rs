@@ -95,74 +95,76 @@ pub(super) fn decide(table: &Table, plan: &Plan, now: Timestamp) -> Option<Answe
     if plan.len() > MOST_CHARGES || !plan.charges().all(|charge| is_plain(&charge)) {
         return None;
     }
-    let charges = plan.charges().map(|charge| (charge.key, charge.limit, charge.cost));
-    let verdicts = decide_few(table, &charges.collect(), now)?;
+    let charges: Few<'_> = plan.charges().map(|charge| (charge.key, charge.limit, charge.cost)).collect();
+    let verdicts = decide_few(table, &charges, now)?;
     Some(Answer::to_all(plan.ticket(), verdicts))
 }
 
 /// A few charges: keys, their limits, and the units that are asked for.
-pub type Few<'a> = SmallVec<[(KeyRef<'a>, &'a Limit, u64); MOST_CHARGES]>;
+pub type Few<'a> = SmallVec<[One<'a>; MOST_CHARGES]>;
+
+/// One of them.
+type One<'a> = (KeyRef<'a>, &'a Limit, u64);
 
 /// Decides about a few charges together.
-pub(super) fn decide_few(table: &Table, charges: &Few<'_>, now: Timestamp) -> Option<Verdicts> {
-    let mut aims: SmallVec<[Aim<'_>; MOST_CHARGES]> = SmallVec::new();
-    for (key, ..) in charges {
-        // All lines are on their way from memory before the first is read.
-        let aim = table.aim(table.hash(*key), now)?;
+pub(super) fn decide_few(table: &Table, charges: &[One<'_>], now: Timestamp) -> Option<Verdicts> {
+    match charges {
+        [one] => decide_exactly(table, &[*one], now),
+        [one, two] => decide_exactly(table, &[*one, *two], now),
+        [one, two, three] => decide_exactly(table, &[*one, *two, *three], now),
+        [one, two, three, four] => decide_exactly(table, &[*one, *two, *three, *four], now),
+        _ => None,
+    }
+}
+
+/// The same with a number of charges that the compiler knows.
+fn decide_exactly<const N: usize>(table: &Table, charges: &[One<'_>; N], now: Timestamp) -> Option<Verdicts> {
+    let hashes = charges.each_ref().map(|(key, ..)| table.hash(*key));
+    let mut aims = [table.aim(hashes[0], now)?; N];
+    for index in 1..N {
+        aims[index] = table.aim(hashes[index], now)?;
+    }
+    // All lines are on their way from memory before the first is read.
+    for aim in &aims {
         aim.prefetch();
-        aims.push(aim);
     }
-    let mut all: SmallVec<[Found<'_>; MOST_CHARGES]> = SmallVec::new();
-    let mut verdicts = Verdicts::new();
-    let mut order = Order::default();
-    for ((_, limit, cost), aim) in charges.iter().zip(&aims) {
-        let (found, verdict) = find(table, *aim, (limit, *cost), now)?;
-        if found.left.is_none() || !order.insert(found.slot.order(), all.len()) {
-            return None;
-        }
-        verdicts.push(verdict);
-        all.push(found);
+    let (first, verdict) = find(table, aims[0], (charges[0].1, charges[0].2), now)?;
+    let (mut all, mut verdicts) = ([first; N], [verdict; N]);
+    for index in 1..N {
+        let (_, limit, cost) = charges[index];
+        (all[index], verdicts[index]) = find(table, aims[index], (limit, cost), now)?;
     }
-    let all = all.as_slice();
-    let locked = order.indices().take_while(|index| all[*index].lock()).count();
-    if locked < all.len() {
-        order.indices().take(locked).for_each(|index| all[index].slot.leave(all[index].seen));
+    let order = order(&all)?;
+    let locked = order.iter().take_while(|index| all[**index].lock()).count();
+    if locked < N {
+        order[..locked].iter().for_each(|index| all[*index].slot.leave(all[*index].seen));
         return None;
     }
-    for found in all {
+    for found in &all {
         found.slot.put(found.seen, found.left.unwrap_or(found.seen.packed()));
     }
-    Some(verdicts)
+    Some(Verdicts::from_slice(&verdicts))
 }
 
-/// Slots by their addresses: the order in which their lock bits are taken.
-#[derive(Default)]
-struct Order {
-    len: usize,
-    sorted: [(usize, usize); MOST_CHARGES],
-}
-
-impl Order {
-    /// `false` if the slot is there already, or if there is no room.
-    #[inline]
-    fn insert(&mut self, address: usize, index: usize) -> bool {
-        if self.len == MOST_CHARGES {
-            return false;
-        }
-        let mut place = self.len;
-        while place > 0 && self.sorted[place - 1].0 > address {
-            self.sorted[place] = self.sorted[place - 1];
+/// The order in which lock bits are taken: by the addresses of their slots. `None` if a charge is refused, or if two are of one
+/// counter.
+#[inline]
+fn order<const N: usize>(all: &[Found<'_>; N]) -> Option<[usize; N]> {
+    let addresses = all.each_ref().map(|found| found.slot.order());
+    let mut order = [0; N];
+    for (index, found) in all.iter().enumerate() {
+        found.left?;
+        let mut place = index;
+        while place > 0 && addresses[order[place - 1]] >= addresses[index] {
+            if addresses[order[place - 1]] == addresses[index] {
+                return None;
+            }
+            order[place] = order[place - 1];
             place -= 1;
         }
-        self.sorted[place] = (address, index);
-        self.len += 1;
-        place == 0 || self.sorted[place - 1].0 != address
+        order[place] = index;
     }
-
-    #[inline]
-    fn indices(&self) -> impl Iterator<Item = usize> {
-        self.sorted.iter().take(self.len).map(|(_, index)| *index)
-    }
+    Some(order)
 }
 
 #[inline]

@@ -197,6 +197,25 @@ fn what_must_be_exact_is_not_decided_by_one_node() {
 }
 
 #[test]
+fn the_share_of_answers_in_time_can_be_told() {
+    let store = Away::new();
+    let node = node(&store, 1);
+    let mut exact = plan("bob", ten(), 1);
+    exact.set_class(Class::Security);
+    let asked = [plan("alice", ten(), 1), exact];
+    for (does, times) in [(Does::Answer, 3), (Does::Refuse, 2)] {
+        store.does(does);
+        for asked in asked.iter().cycle().take(times) {
+            drop(now(node.decide(asked, START)));
+        }
+    }
+    store.does(Does::Answer);
+    drop(now(node.decide(&asked[0], START)));
+    let came = node.availability();
+    assert_eq!((came.in_time, came.owing, came.failed), (3, 1, [("away", 2)].into()));
+}
+
+#[test]
 fn there_is_no_second_burst_when_the_store_is_back() {
     let store = Away::new();
     let node = node(&store, 1);
