@@ -106,10 +106,14 @@ impl Stage {
 
     /// Waits until this line is in the metrics of all nodes.
     pub(super) async fn all_say(&self, line: &str) {
-        for node in &self.nodes {
-            let says = async || node.metrics().await.lines().any(|said| said == line).then_some(());
-            until(line, says).await;
+        for node in 0..self.nodes.len() {
+            until(line, async || self.says(node, line).await.then_some(())).await;
         }
+    }
+
+    /// Whether this line is in the metrics of a node.
+    pub(super) async fn says(&self, node: usize, line: &str) -> bool {
+        self.nodes[node].metrics().await.lines().any(|said| said == line)
     }
 
     /// What the nodes have said, for whoever looks for a reason.
