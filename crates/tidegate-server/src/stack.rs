@@ -4,7 +4,7 @@ use tidegate_core::{Plan, Ticket, Timestamp};
 use tidegate_redis::client::{self, Address, Certificates, Login};
 use tidegate_redis::{Client, Redis, Routed};
 use tidegate_store::layer::{Fallback, Members};
-use tidegate_store::{Answer, Hold, Memory, Settlement, Store, StoreError};
+use tidegate_store::{Answer, Hold, Memory, Settlement, Store, StoreError, Verdicts};
 use tokio::runtime::Handle;
 
 use crate::checkpoint::{self, Opened};
@@ -176,6 +176,13 @@ impl Store for Stack {
         match self {
             Self::Memory(memory) => memory.refund_now(plan, charged_at, now),
             Self::Shared(shared) => shared.refund(plan, charged_at, now).await,
+        }
+    }
+
+    async fn raise(&self, plan: &Plan, now: Timestamp) -> Result<Verdicts, StoreError> {
+        match self {
+            Self::Memory(memory) => memory.raise_now(plan, now),
+            Self::Shared(shared) => shared.raise(plan, now).await,
         }
     }
 

@@ -4,7 +4,7 @@ use std::future::{Future, ready};
 
 use tidegate_core::{Plan, Ticket, Timestamp};
 
-use crate::contract::{Answer, Hold, Settlement, Store, StoreError};
+use crate::contract::{Answer, Hold, Settlement, Store, StoreError, Verdicts};
 use crate::memory::Memory;
 use crate::reference::Reference;
 use crate::ways;
@@ -55,6 +55,11 @@ macro_rules! keeps_the_contract_at_once {
                 now: Timestamp,
             ) -> Result<(), StoreError> {
                 ways::refund(self, plan, charged_at, now)
+            }
+
+            /// [`Store::raise`] without a future.
+            pub fn raise_now(&self, plan: &Plan, now: Timestamp) -> Result<Verdicts, StoreError> {
+                ways::raise(self, plan, now)
             }
 
             /// [`Store::reset`] without a future.
@@ -129,6 +134,14 @@ macro_rules! keeps_the_contract_at_once {
                 now: Timestamp,
             ) -> impl Future<Output = Result<(), StoreError>> + Send {
                 ready(self.refund_now(plan, charged_at, now))
+            }
+
+            fn raise(
+                &self,
+                plan: &Plan,
+                now: Timestamp,
+            ) -> impl Future<Output = Result<Verdicts, StoreError>> + Send {
+                ready(self.raise_now(plan, now))
             }
 
             fn reset(

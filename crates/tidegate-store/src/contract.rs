@@ -74,6 +74,12 @@ pub trait Store: Send + Sync {
         now: Timestamp,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
+    /// Brings the counter of each charge to at least so many used units as the charge costs, twice its limit at most, however it
+    /// pays: what is missing is charged, and what counts more already stays as it is. Told again, or by several, it changes nothing. Slots are left alone:
+    /// they are their holders'. One verdict per charge, on the counters as they now are.
+    fn raise(&self, plan: &Plan, now: Timestamp)
+    -> impl Future<Output = Result<Verdicts, StoreError>> + Send;
+
     /// Forgets the counters that the plan names, gates included; how many there were. Reservations stay: what they give back later is
     /// taken from what is there then.
     fn reset(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<usize, StoreError>> + Send;
