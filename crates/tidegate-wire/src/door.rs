@@ -7,6 +7,8 @@ mod settings;
 mod flight;
 #[cfg(any(feature = "http", feature = "rls"))]
 mod patience;
+#[cfg(any(feature = "http", feature = "v1"))]
+pub(crate) mod question;
 #[cfg(feature = "http")]
 mod budget;
 mod partition;
@@ -36,6 +38,12 @@ pub(crate) use budget::{Budget, Share};
 pub(crate) use patience::Patience;
 
 use flight::Flight;
+
+/// Microseconds in milliseconds, rounded up, so that nobody returns too early.
+#[cfg(any(feature = "http", feature = "v1"))]
+pub(crate) const fn milliseconds(us: u64) -> u64 {
+    us.div_ceil(1000)
+}
 
 /// What a door reads the time from.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
