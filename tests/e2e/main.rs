@@ -25,5 +25,6 @@ mod restart;
 mod metrics;
 mod last_resort;
 mod secrets;
+mod hostile;
 mod through_envoy;
 mod together;
