@@ -63,7 +63,7 @@ fn no_rule_has_the_same_counter_whatever_the_key() {
         Way::new("rules: [{ name: throttle, by: [user], limit: { amount: 3, per: 60s, algorithm: gcra } }]");
     assert_eq!(passing(&way, b"alice", limit(9, 1, 60)), 9);
     assert_eq!(way.passing(&[("user", "alice")]), 3);
-    let long = [b'k'; 60_000];
+    let long = vec![b'k'; 60_000];
     assert_eq!(passing(&way, &long, limit(2, 1, 60)), 2);
     assert_eq!(passing(&way, &long[1..], limit(2, 1, 60)), 2);
     assert_eq!(passing(&way, b"", limit(2, 1, 60)), 2);
