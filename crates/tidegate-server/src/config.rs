@@ -36,6 +36,8 @@ pub struct Config {
     pub redis: Redis,
     /// What is logged, and how.
     pub log: Log,
+    /// Who may ask over the Redis protocol.
+    pub resp: Resp,
     /// Which headers tell callers about limits.
     pub headers: headers::Settings,
     /// The file of the secret that partition keys are hashed with; without it none are told.
@@ -59,6 +61,8 @@ pub struct Listen {
     pub grpc: Option<SocketAddr>,
     /// The HTTP API.
     pub http: Option<SocketAddr>,
+    /// The Redis protocol.
+    pub resp: Option<SocketAddr>,
     /// Metrics and administration.
     pub admin: Option<SocketAddr>,
 }
@@ -147,6 +151,13 @@ impl Default for Redis {
             private_key: None,
         }
     }
+}
+
+/// Who may ask over the Redis protocol.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resp {
+    /// The file with the password; without it everybody who can connect.
+    pub password_file: Option<PathBuf>,
 }
 
 /// What is logged, and how.
@@ -244,6 +255,7 @@ impl Default for Config {
             listen: Listen {
                 grpc: everywhere(8081),
                 http: everywhere(8080),
+                resp: None,
                 admin: Some(SocketAddr::from(([127, 0, 0, 1], 6070))),
             },
             rules: None,
@@ -252,6 +264,7 @@ impl Default for Config {
             stores: Vec::new(),
             redis: Redis::default(),
             log: Log { level: tracing::Level::INFO, format: LogFormat::Text },
+            resp: Resp::default(),
             headers: headers::Settings::default(),
             partition_secret: None,
             undecided: Undecided::default(),

@@ -1,5 +1,6 @@
 //! A door's listener: it accepts connections up to a bound and sees them to their end.
 
+use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,14 +14,32 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::config::Limits;
-use crate::connection;
 use crate::cores::Cores;
 use crate::error::Error;
 
 /// How long to wait when the system has no room for another connection.
 const NO_ROOM: Duration = Duration::from_millis(100);
 
-/// What a door is and what it answers.
+/// What is served at an address.
+pub(crate) trait Serves: Send + Sync + 'static {
+    /// Its name in logs and metrics.
+    fn name(&self) -> &'static str;
+
+    /// Its bounds.
+    fn limits(&self) -> &Limits;
+
+    /// What is counted.
+    fn counts(&self) -> &Counts;
+
+    /// Sees a connection to its end.
+    fn drive(
+        self: Arc<Self>,
+        stream: TcpStream,
+        phase: watch::Receiver<Phase>,
+    ) -> impl Future<Output = ()> + Send;
+}
+
+/// A door that speaks HTTP, and what it answers.
 pub(crate) struct Door {
     /// Its name in logs and metrics.
     pub(crate) name: &'static str,
@@ -47,6 +66,22 @@ pub(crate) struct Counts {
     pub(crate) accepted: AtomicU64,
     pub(crate) refused: AtomicU64,
     pub(crate) panics: AtomicU64,
+}
+
+/// Counts an open connection for as long as it is.
+pub(crate) struct Open<'c>(&'c Counts);
+
+impl Counts {
+    pub(crate) fn open(&self) -> Open<'_> {
+        self.open.fetch_add(1, Relaxed);
+        Open(self)
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Relaxed);
+    }
 }
 
 /// How far a server has come in stopping.
@@ -77,9 +112,9 @@ pub(crate) async fn bind(
 }
 
 /// Serves until the phase is over and every connection has ended.
-pub(crate) async fn serve(
+pub(crate) async fn serve<D: Serves>(
     listener: TcpListener,
-    door: Door,
+    door: D,
     cores: Arc<Cores>,
     mut phase: watch::Receiver<Phase>,
 ) {
@@ -93,7 +128,7 @@ pub(crate) async fn serve(
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => admit(stream, (&door, &cores), &mut connections, &phase),
                 Err(error) => {
-                    tracing::warn!(door = %door.name, %error, "accept");
+                    tracing::warn!(door = %door.name(), %error, "accept");
                     sleep(NO_ROOM).await;
                 }
             },
@@ -108,27 +143,27 @@ pub(crate) async fn serve(
 }
 
 /// Serves a connection if there is room for it; otherwise it is closed at once, which is better than letting it wait.
-fn admit(
+fn admit<D: Serves>(
     stream: TcpStream,
-    (door, cores): (&Arc<Door>, &Cores),
+    (door, cores): (&Arc<D>, &Cores),
     connections: &mut JoinSet<()>,
     phase: &watch::Receiver<Phase>,
 ) {
-    if connections.len() >= door.limits.connections {
-        door.counts.refused.fetch_add(1, Relaxed);
+    if connections.len() >= door.limits().connections {
+        door.counts().refused.fetch_add(1, Relaxed);
         return;
     }
     if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(door = %door.name, %error, "nodelay");
+        tracing::debug!(door = %door.name(), %error, "nodelay");
     }
-    door.counts.accepted.fetch_add(1, Relaxed);
+    door.counts().accepted.fetch_add(1, Relaxed);
     let (door, phase, seat) = (Arc::clone(door), phase.clone(), cores.seat());
     let core = seat.handle();
     let serving = async move {
         // From here on its core hears of it.
         match stream.into_std().and_then(TcpStream::from_std) {
-            Ok(stream) => connection::drive(stream, door, phase).await,
-            Err(error) => tracing::debug!(door = %door.name, %error, "connection"),
+            Ok(stream) => door.drive(stream, phase).await,
+            Err(error) => tracing::debug!(door = %door.name(), %error, "connection"),
         }
         drop(seat);
     };

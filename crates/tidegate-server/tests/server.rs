@@ -12,5 +12,7 @@ mod rules;
 mod switches;
 #[path = "server/bounds.rs"]
 mod bounds;
+#[path = "server/resp.rs"]
+mod resp;
 #[path = "server/stop.rs"]
 mod stop;

@@ -47,6 +47,9 @@ settings! {
     "listen.http" "TIDEGATE_HTTP" Some("http"), "0.0.0.0:8080",
         "Where the HTTP API listens, or off",
         |config, text| config.listen.http = value::address(text)?;
+    "listen.resp" "TIDEGATE_RESP" Some("resp"), "off",
+        "Where the Redis protocol is spoken, such as 127.0.0.1:6380, or off",
+        |config, text| config.listen.resp = value::address(text)?;
     "listen.admin" "TIDEGATE_ADMIN" Some("admin"), "127.0.0.1:6070",
         "Where metrics and administration listen, on this machine only, or off",
         |config, text| config.listen.admin = value::loopback(text)?;
@@ -92,6 +95,9 @@ settings! {
     "redis.private_key" "TIDEGATE_REDIS_PRIVATE_KEY" None, "none",
         "Its private key (PEM)",
         |config, text| config.redis.private_key = value::path(text)?;
+    "resp.password_file" "TIDEGATE_RESP_PASSWORD_FILE" None, "none",
+        "A file with the password that callers over the Redis protocol must send (AUTH); without it they need none",
+        |config, text| config.resp.password_file = value::path(text)?;
     "log.level" "TIDEGATE_LOG_LEVEL" Some("log-level"), "info",
         "What is logged: error, warn, info, debug or trace",
         |config, text| config.log.level = value::level(text)?;

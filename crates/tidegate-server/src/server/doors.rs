@@ -6,6 +6,7 @@ use axum::Router;
 use tidegate_engine::Engine;
 use tidegate_wire::door::{Clock, Door, DoorSettings, PartitionSecret};
 use tidegate_wire::headers;
+use tidegate_wire::resp::{Password, Service};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -14,10 +15,10 @@ use crate::config::{Config, Limits};
 use crate::cores::Cores;
 use crate::error::Error;
 use crate::health::Health;
-use crate::listener::{self, Counts, Phase};
+use crate::listener::{self, Counts, Phase, Serves};
 use crate::metrics::Measured;
 use crate::stack::Stack;
-use crate::{grpc, http};
+use crate::{grpc, http, resp};
 
 /// The bounds of the admin door: it serves a few on this machine.
 const ADMIN_CONNECTIONS: usize = 64;
@@ -33,7 +34,7 @@ impl Doors {
         Self { phase: watch::Sender::new(Phase::Serving), tasks: JoinSet::new() }
     }
 
-    pub(super) fn serve(&mut self, listener: TcpListener, door: listener::Door, cores: &Arc<Cores>) {
+    pub(super) fn serve(&mut self, listener: TcpListener, door: impl Serves, cores: &Arc<Cores>) {
         self.tasks.spawn(listener::serve(listener, door, Arc::clone(cores), self.phase.subscribe()));
     }
 
@@ -78,6 +79,13 @@ impl Ways<'_> {
         let way = self.way();
         let counts = note(measured, "http", Some(way.clone()));
         plain("http", http::app(way, &self.health), self.config.limits, counts)
+    }
+
+    /// The Redis protocol.
+    pub(super) fn resp(&self, password: Option<Password>, measured: &mut Vec<Measured>) -> resp::Door {
+        let way = self.way();
+        let counts = note(measured, "resp", Some(way.clone()));
+        resp::Door { service: Service::new(way, password), limits: self.config.limits, counts }
     }
 
     /// Each door has a way of its own, so that a flood through one does not close the others.
