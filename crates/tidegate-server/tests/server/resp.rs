@@ -77,8 +77,8 @@ async fn limits_that_callers_bring_and_those_of_the_rules_are_kept_and_counted()
 async fn ten_thousand_commands_in_one_write_are_answered_in_their_order() {
     let world = World::new().await;
     let caller = Caller::to(&world).await;
-    let commands: String =
-        (0..10_000).map(|number| format!("ECHO {number}\r\nCL.THROTTLE k 0 1 1\r\n")).collect();
+    let pair = |number: u32| format!("ECHO {number}\r\nCL.THROTTLE k 0 1 1\r\n");
+    let commands = (0..10_000).map(pair).collect::<Vec<_>>().concat();
     let (mut reading, mut writing) = caller.0.into_split();
     tokio::spawn(async move { writing.write_all(format!("{commands}QUIT\r\n").as_bytes()).await });
     let mut heard = String::new();

@@ -19,8 +19,6 @@ pub(super) struct Peer {
     failures: u8,
     is_leaving: bool,
     known: Known,
-    /// Whether the store has made it wait: then several questions are asked at a time.
-    pub(super) has_waited: bool,
 }
 
 impl Peer {
@@ -32,7 +30,6 @@ impl Peer {
             failures: 0,
             is_leaving: false,
             known: Known::default(),
-            has_waited: false,
         }
     }
 

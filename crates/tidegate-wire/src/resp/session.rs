@@ -4,8 +4,6 @@
 mod asking;
 mod telling;
 
-use std::future::Future;
-use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use tidegate_store::Store;
@@ -86,6 +84,7 @@ impl<S: Store + 'static> Session<'_, S> {
     pub async fn answer(&mut self) -> Next {
         let Self { service, input, peer, replies, whole } = self;
         let (door, bytes) = (&service.door, input.bytes.as_slice());
+        let is_at_once = door.engine().store().answers_at_once();
         let mut waiting = Waiting::new(door);
         let next = loop {
             *whole = replies.bytes.len();
@@ -104,10 +103,8 @@ impl<S: Store + 'static> Session<'_, S> {
             };
             input.read += input.decoder.take();
             match understood {
-                Ok(Command::Ask(ask)) if peer.has_waited => waiting.push(ask, replies).await,
-                Ok(Command::Ask(ask)) => {
-                    peer.has_waited = has_waited(asking::ask(door, ask, replies)).await;
-                }
+                Ok(Command::Ask(ask)) if is_at_once => asking::ask_at_once(door, ask, replies),
+                Ok(Command::Ask(ask)) => waiting.push(ask, replies).await,
                 Ok(Command::Tell(tell)) => {
                     waiting.all(replies).await;
                     if let Err(wrong) = service.tell(&tell, peer, replies) {
@@ -161,16 +158,4 @@ impl<S> std::fmt::Debug for Session<'_, S> {
             .field("protocol", &self.replies.protocol)
             .finish_non_exhaustive()
     }
-}
-
-/// Whether a future was not ready when it was first asked.
-async fn has_waited(future: impl Future<Output = ()>) -> bool {
-    let (mut future, mut waited) = (pin!(future), false);
-    std::future::poll_fn(|context| {
-        let polled = future.as_mut().poll(context);
-        waited |= polled.is_pending();
-        polled
-    })
-    .await;
-    waited
 }

@@ -1,8 +1,9 @@
-//! Questions to the store. Where it answers at once they are asked one by one; where it makes callers wait, several of a
-//! connection are under way at a time, and their replies keep the order of the questions.
+//! Questions to the store. One that answers at once is asked one thing after another; of one that makes callers wait, several
+//! questions of a connection are under way at a time, and their replies keep the order of the questions.
 
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
+use std::task::{Context, Waker};
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesOrdered;
@@ -18,8 +19,19 @@ use crate::door::Door;
 /// Questions of one connection that may be under way at a time.
 const MOST_TOGETHER: usize = 128;
 
+/// Asks a store that answers at once. What is large about a question stays on the stack, and a connection stays small.
+#[inline(never)]
+pub(super) fn ask_at_once<S: Store + 'static>(door: &Door<S>, asked: Ask<'_>, replies: &mut Replies) {
+    let whole = replies.bytes.len();
+    let mut context = Context::from_waker(Waker::noop());
+    if pin!(ask(door, asked, replies)).poll(&mut context).is_pending() {
+        replies.bytes.truncate(whole);
+        replies.error("TRYAGAIN", "the store did not answer");
+    }
+}
+
 /// Asks, and writes what came of it.
-pub(super) async fn ask<S: Store + 'static>(door: &Door<S>, ask: Ask<'_>, replies: &mut Replies) {
+async fn ask<S: Store + 'static>(door: &Door<S>, ask: Ask<'_>, replies: &mut Replies) {
     match ask {
         Ask::Throttle(throttle::Question { form, asked }) => {
             let throttled = door.throttle(&asked).await;
@@ -38,7 +50,7 @@ type Reply<'b> = Pin<Box<dyn Future<Output = Vec<u8>> + Send + 'b>>;
 /// Questions that are under way, in their order.
 pub(super) struct Waiting<'b, S> {
     door: &'b Door<S>,
-    /// Made when it is needed: most connections never wait.
+    /// Made when it is needed: where the store answers at once, nobody waits.
     questions: Option<FuturesOrdered<Reply<'b>>>,
 }
 

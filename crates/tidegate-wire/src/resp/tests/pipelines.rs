@@ -86,11 +86,9 @@ fn a_store_that_is_slow_is_asked_several_things_at_a_time_and_replies_keep_their
     {
         let mut answer = pin!(session.answer());
         assert!(is_pending(&mut answer));
-        assert_eq!(slow.asked(), 1, "nobody knew that it is slow");
-        slow.let_go(0);
-        assert!(is_pending(&mut answer));
         assert_eq!(slow.asked(), 4, "all that stand before what is answered at once");
         slow.let_go(3);
+        slow.let_go(0);
         slow.let_go(2);
         assert!(is_pending(&mut answer));
         slow.let_go(1);
@@ -118,7 +116,8 @@ fn questions_under_way_are_bounded() {
     session.room().unwrap().extend_from_slice(&b"CL.THROTTLE a 9 1 60\r\n".repeat(180));
     let mut answer = pin!(session.answer());
     assert!(is_pending(&mut answer));
+    assert_eq!(slow.asked(), 128);
     slow.let_go(0);
     assert!(is_pending(&mut answer));
-    assert_eq!(slow.asked(), 129, "the first, and 128 together");
+    assert_eq!(slow.asked(), 129);
 }
