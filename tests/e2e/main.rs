@@ -18,6 +18,7 @@ mod command_line;
 mod start;
 mod over_http;
 mod over_grpc;
+mod over_resp;
 mod reload;
 mod switches;
 mod stop;

@@ -68,6 +68,12 @@ async fn greet(config: &Config, running: &Running) {
     if let Some(curl) = curl {
         say(&format!("Ask it:\n\n  {curl}\n"));
     }
+    if let Some(resp) = running.addresses().resp {
+        say(&format!(
+            "Or with a client for Redis:\n\n  redis-cli -p {} CL.THROTTLE user123 15 30 60\n",
+            resp.port()
+        ));
+    }
     if let Some(admin) = running.admin_url() {
         say(&format!("Metrics and the rules in force: {admin}\n"));
     }

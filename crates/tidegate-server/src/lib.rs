@@ -18,6 +18,7 @@ mod cores;
 mod connection;
 mod grpc;
 mod http;
+mod resp;
 pub mod explanation;
 mod admin;
 mod metrics;

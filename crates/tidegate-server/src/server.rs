@@ -76,6 +76,7 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
     listeners::check(config)?;
     let secret = config.partition_secret.as_deref().map(secret::read).transpose()?;
     let token = config.admin_token.as_deref().map(Token::read).transpose()?;
+    let password = config.resp.password_file.as_deref().map(secret::password).transpose()?;
     let (reload, triggers) = mpsc::channel(MOST_WAITING);
     let mut background = JoinSet::new();
     background.spawn(signals::reload_on_hangup(reload.clone())?);
@@ -116,6 +117,9 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
     }
     if let Some(listener) = listeners.http {
         doors.serve(listener, ways.http(&mut measured), &cores);
+    }
+    if let Some(listener) = listeners.resp {
+        doors.serve(listener, ways.resp(password, &mut measured), &cores);
     }
     if let Some(listener) = listeners.admin {
         let counts = doors::note(&mut measured, "admin", None);

@@ -123,6 +123,10 @@ impl Stack {
 
 /// Whichever it is: memory answers at once, without a future's detour.
 impl Store for Stack {
+    fn answers_at_once(&self) -> bool {
+        matches!(self, Self::Memory(_))
+    }
+
     async fn decide(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
         match self {
             Self::Memory(memory) => memory.decide_now(plan, now),

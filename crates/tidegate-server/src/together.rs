@@ -147,6 +147,7 @@ impl Together {
             "snapshot": self.engine.snapshot().version(),
             "http": address(self.addresses.http),
             "grpc": address(self.addresses.grpc),
+            "resp": address(self.addresses.resp),
             "decisions": self.engine.observed().durations().iter().sum::<u64>(),
         })
         .to_string()

@@ -14,5 +14,7 @@ mod switches;
 mod bounds;
 #[path = "server/encrypted.rs"]
 mod encrypted;
+#[path = "server/resp.rs"]
+mod resp;
 #[path = "server/stop.rs"]
 mod stop;

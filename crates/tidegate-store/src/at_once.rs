@@ -69,6 +69,10 @@ macro_rules! keeps_the_contract_at_once {
         }
 
         impl Store for $store {
+            fn answers_at_once(&self) -> bool {
+                true
+            }
+
             fn decide(
                 &self,
                 plan: &Plan,

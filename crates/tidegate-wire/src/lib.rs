@@ -5,7 +5,7 @@
 //! counts or reads a clock: bytes come in, bytes go out.
 //!
 //! With features, there are doors to the engine: `rls` is Envoy's rate limit service, `v1` one of our own, `http` an API in
-//! JSON. All ask through a `door`, which is given its clock.
+//! JSON, `resp` the Redis protocol. All ask through a `door`, which is given its clock.
 //!
 //! ```
 //! use http::HeaderMap;
@@ -36,6 +36,8 @@ pub mod rls;
 pub mod v1;
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(feature = "resp")]
+pub mod resp;
 #[cfg(any(feature = "rls", feature = "http"))]
 mod ratelimit;
 #[cfg(feature = "door")]

@@ -145,7 +145,7 @@ async fn a_server_does_not_start_exposed_or_without_doors() {
     exposed.listen.admin = Some(([0, 0, 0, 0], 0).into());
     assert!(matches!(start(&exposed).await, Err(Error::AdminExposed { .. })));
     let mut closed = config();
-    (closed.listen.grpc, closed.listen.http) = (None, None);
+    (closed.listen.grpc, closed.listen.http, closed.listen.resp) = (None, None, None);
     assert!(matches!(start(&closed).await, Err(Error::NoDoor)));
     let world = World::new().await;
     let mut taken = config();
