@@ -1,6 +1,6 @@
 # Two commands are enough: `make run` and `make test`.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench deep accuracy
+.PHONY: help run test lint bench deep accuracy generate
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,6 +19,9 @@ bench: ## ours and peers in one run, as Markdown tables (about half an hour; mak
 
 accuracy: ## how far each algorithm strays from the exact count (docs/concepts/accuracy.md)
 	@cargo run --quiet --locked --release -p tidegate-sim -- accuracy
+
+generate: ## the types of our own gRPC service, anew from its description
+	@CARGO_TARGET_DIR=target/generate cargo run --quiet --locked --manifest-path tools/generate/Cargo.toml
 
 deep: ## long runs: many more random cases and seeds, more orders of threads, an attack of 100 million keys, a smoke run of the benchmarks, Miri where it is installed
 	PROPTEST_CASES=50000 cargo test --locked --release -p tidegate-core -p tidegate-wire

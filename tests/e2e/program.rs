@@ -42,6 +42,11 @@ impl Program {
         first(&self.log.borrow()).unwrap()
     }
 
+    /// Its number.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id().expect("it still runs")
+    }
+
     /// Sends it a signal by its name, such as `TERM`.
     pub(crate) async fn signal(&self, name: &str) {
         let process = self.child.id().expect("it still runs").to_string();

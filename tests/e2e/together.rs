@@ -14,6 +14,8 @@ mod stage;
 mod exactly;
 mod alone;
 mod cluster;
+mod lost;
+mod tenant;
 mod sentinel;
 mod network;
 

@@ -99,6 +99,9 @@ pub(crate) struct Serve {
     /// Where the HTTP API listens, or off [env: TIDEGATE_HTTP] [default: 0.0.0.0:8080]
     #[arg(long, value_name = "ADDR")]
     http: Option<String>,
+    /// Where the Redis protocol is spoken, such as 127.0.0.1:6380, or off [env: TIDEGATE_RESP] [default: off]
+    #[arg(long, value_name = "ADDR")]
+    resp: Option<String>,
     /// Where metrics and administration listen, or off [env: TIDEGATE_ADMIN] [default: 127.0.0.1:6070]
     #[arg(long, value_name = "ADDR")]
     admin: Option<String>,
@@ -122,6 +125,7 @@ impl Serve {
             ("runtime", &self.runtime),
             ("listen.grpc", &self.grpc),
             ("listen.http", &self.http),
+            ("listen.resp", &self.resp),
             ("listen.admin", &self.admin),
             ("checkpoint.path", &self.checkpoint),
             ("log.level", &self.log_level),

@@ -15,11 +15,24 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Failure> {
     let given = Given { config: serve.config.clone(), flags: serve.flags(), variables: variables.collect() };
     let config = config::load(&given).map_err(|error| failure(&error))?;
     logging::start(config.log);
+    raise_open_files();
     for (variable, meant) in given.misspelt() {
         tracing::warn!(variable, meant, "unknown variable");
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.context("cannot start the runtime")?.block_on(until_stopped(&config))
+}
+
+/// Lets the process hold as many connections as it may: shells start with far fewer than the system allows.
+fn raise_open_files() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let most = rustix::process::Rlimit { current: limit.maximum, ..limit };
+    if limit.current != limit.maximum
+        && let Err(error) = setrlimit(Resource::Nofile, most)
+    {
+        tracing::warn!(%error, current = limit.current, "cannot raise how many files may be open");
+    }
 }
 
 async fn until_stopped(config: &Config) -> Result<(), Failure> {
@@ -54,6 +67,12 @@ async fn greet(config: &Config, running: &Running) {
     say(&format!("\nTidegate is ready. {rules}"));
     if let Some(curl) = curl {
         say(&format!("Ask it:\n\n  {curl}\n"));
+    }
+    if let Some(resp) = running.addresses().resp {
+        say(&format!(
+            "Or with a client for Redis:\n\n  redis-cli -p {} CL.THROTTLE user123 15 30 60\n",
+            resp.port()
+        ));
     }
     if let Some(admin) = running.admin_url() {
         say(&format!("Metrics and the rules in force: {admin}\n"));

@@ -175,12 +175,6 @@ impl<'a> KeyRef<'a> {
         self.0
     }
 
-    /// A key with the same home and other parts behind it.
-    pub fn beside(self, own: &[&[u8]]) -> Result<KeyBuf, KeyTooLong> {
-        let front = EncodedParts(self.home().to_vec());
-        PreparedKey { front: &front, home: &[], back: EncodedParts::NONE, own }.encode()
-    }
-
     /// The bytes that decide where the counter lives.
     pub fn home(self) -> &'a [u8] {
         let (len, rest) = read_varint(self.0);

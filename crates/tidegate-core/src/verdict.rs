@@ -49,6 +49,11 @@ impl Verdict {
         self.outcome.allowed()
     }
 
+    /// Units that count against the limit at this instant, past it included.
+    pub const fn used(&self) -> u64 {
+        self.limit.saturating_sub(self.remaining).saturating_add(self.debt)
+    }
+
     /// How long the caller of a refused charge should wait; `None` if it was allowed or can never pass.
     pub const fn retry_after_us(&self) -> Option<u64> {
         match self.outcome {

@@ -12,6 +12,7 @@ use tidegate_store::Answer;
 
 use crate::loaded::LoadedDomain;
 use crate::meaning::{Meaning, Tier};
+use crate::settle::UNDECIDED_RETRY_US;
 
 pub(crate) use judged::Judged;
 use judged::Limits;
@@ -272,7 +273,7 @@ impl Decision {
         match self.deciding? {
             Deciding::Limit(_) => self.deciding_limit()?.retry_after_us(),
             Deciding::Rule(_) => None,
-            Deciding::Nobody(..) => Some(1_000_000),
+            Deciding::Nobody(..) => Some(UNDECIDED_RETRY_US),
         }
     }
 

@@ -88,6 +88,14 @@ impl<S: Store> Engine<S> {
         &self.store
     }
 
+    pub(crate) fn last_resort(&self) -> &LastResort {
+        &self.last_resort
+    }
+
+    pub(crate) fn next_ticket(&self) -> Ticket {
+        self.tickets.next()
+    }
+
     /// How many decisions hold slots or reservations.
     pub fn held(&self) -> usize {
         self.held.len()

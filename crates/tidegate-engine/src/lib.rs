@@ -44,9 +44,11 @@ mod tickets;
 mod loaded;
 mod way;
 mod engine;
+mod throttle;
 
 pub use check::{Check, Descriptor, Malformed, Override};
 pub use decision::{Consistency, Decision, LimitView, Outcome, RuleRef};
 pub use engine::{Engine, Settled};
 pub use last_resort::LastResort;
 pub use observe::Observed;
+pub use throttle::{Throttle, Throttled};

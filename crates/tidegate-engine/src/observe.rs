@@ -107,6 +107,8 @@ pub struct Observed {
     durations: [AtomicU64; DURATION_BUCKETS_NS.len() + 1],
     duration_sum_ns: AtomicU64,
     outcomes: [AtomicU64; 6],
+    /// Of limits that callers brought: those that passed, and those that did not.
+    throttles: [AtomicU64; 2],
     malformed: AtomicU64,
     undecided: AtomicU64,
     /// What nobody could count and was let pass, by class and trouble.
@@ -189,6 +191,18 @@ impl Observed {
         }
     }
 
+    /// Takes note of what came of a limit that its caller brought.
+    pub(crate) fn throttle(&self, allowed: bool, took: Duration) {
+        self.took(took);
+        self.throttles[usize::from(!allowed)].fetch_add(1, Relaxed);
+    }
+
+    /// Takes note that nobody could count for such a limit.
+    pub(crate) fn undecided_throttle(&self, trouble: Trouble, allowed: bool) {
+        let outcome = if allowed { Outcome::Allow } else { Outcome::Shed };
+        self.count_undecided((trouble, Class::Comfort), outcome);
+    }
+
     fn took(&self, took: Duration) {
         let ns = took.as_secs().saturating_mul(1_000_000_000).saturating_add(took.subsec_nanos().into());
         let bucket = DURATION_BUCKETS_NS.partition_point(|end| *end < ns);
@@ -235,6 +249,12 @@ impl Observed {
     /// How many decisions had that outcome.
     pub fn outcome(&self, outcome: Outcome) -> u64 {
         self.outcomes[outcome as usize].load(Relaxed)
+    }
+
+    /// Of limits that callers brought, how many let pass and how many refused.
+    pub fn throttles(&self) -> (u64, u64) {
+        let [allowed, denied] = &self.throttles;
+        (allowed.load(Relaxed), denied.load(Relaxed))
     }
 
     /// Checks that could not be asked.

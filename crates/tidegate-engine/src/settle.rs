@@ -3,14 +3,18 @@
 
 use std::cmp::Reverse;
 
-use tidegate_core::{Outcome as Verdicts, Retry, Verdict};
+use tidegate_core::{Limit, Outcome as Verdicts, Retry, Timestamp, Verdict};
 use tidegate_rules::rule::{Action, Class, Mode, Rule};
 use tidegate_store::{Answer, StoreError};
 
 use crate::check::Malformed;
 use crate::decision::{Consistency, Deciding, Decision, Judged, Outcome, Trouble};
 use crate::last_resort::Question;
+use crate::loaded::LoadedDomain;
 use crate::meaning::{Kind, Meaning, Part, Tier};
+
+/// When to come back if nobody could decide.
+pub(crate) const UNDECIDED_RETRY_US: u64 = 1_000_000;
 
 /// Why the store gave no answer.
 #[derive(Debug)]
@@ -84,17 +88,51 @@ pub(crate) fn broken(decision: &mut Decision, trouble: Trouble, last: &Question<
     by_class(decision, (class, trouble), last);
 }
 
-/// What passes by its class alone is held to the last resort.
-fn by_class(decision: &mut Decision, (class, trouble): (Class, Trouble), last: &Question<'_>) {
-    let (outcome, trouble) = match class {
-        Class::Security | Class::Strict if trouble == Trouble::Overload => (Outcome::Shed, trouble),
-        Class::Security | Class::Strict => (Outcome::Deny, trouble),
-        _ if last.has_room(decision.domain.as_deref(), decision.at) => (Outcome::Allow, trouble),
-        _ => (Outcome::Shed, Trouble::LastResort),
+/// Nobody could count for a limit that its caller brought: it is comfort, and what was used is not known. What does not pass
+/// may come again when others may.
+#[cold]
+pub(crate) fn uncounted(
+    limit: &Limit,
+    trouble: Trouble,
+    last: &Question<'_>,
+    now: Timestamp,
+) -> (Verdict, Trouble) {
+    let (outcome, trouble) = policy((Class::Comfort, trouble), last, (None, now));
+    let limit = limit.capacity();
+    let verdict = match outcome {
+        Outcome::Allow => {
+            Verdict { outcome: Verdicts::Allowed, limit, remaining: limit, debt: 0, reset_after_us: 0 }
+        }
+        _ => Verdict {
+            outcome: Verdicts::Refused(Retry::After(UNDECIDED_RETRY_US)),
+            limit,
+            remaining: 0,
+            debt: 0,
+            reset_after_us: UNDECIDED_RETRY_US,
+        },
     };
+    (verdict, trouble)
+}
+
+fn by_class(decision: &mut Decision, (class, trouble): (Class, Trouble), last: &Question<'_>) {
+    let (outcome, trouble) = policy((class, trouble), last, (decision.domain.as_deref(), decision.at));
     decision.outcome = outcome;
     decision.state = Consistency::Open;
     decision.deciding = Some(Deciding::Nobody(trouble, class));
+}
+
+/// What passes by its class alone is held to the last resort.
+fn policy(
+    (class, trouble): (Class, Trouble),
+    last: &Question<'_>,
+    (domain, now): (Option<&LoadedDomain>, Timestamp),
+) -> (Outcome, Trouble) {
+    match class {
+        Class::Security | Class::Strict if trouble == Trouble::Overload => (Outcome::Shed, trouble),
+        Class::Security | Class::Strict => (Outcome::Deny, trouble),
+        _ if last.has_room(domain, now) => (Outcome::Allow, trouble),
+        _ => (Outcome::Shed, Trouble::LastResort),
+    }
 }
 
 /// What a request costs is let pass for those who pay: requests of a tier that the rule names.

@@ -41,7 +41,7 @@ name_key, keep, print_of, has_asked, asked, record_key, index_key, at = read('<B
 name_key, record_key, index_key = KEYS[name_key], KEYS[record_key], KEYS[index_key]
 
 -- Whether all calendars hold this instant, for the ways that need it.
-if op <= 3 or op == 7 then
+if op <= 3 or op == 7 or op == 9 then
   for _, charge in ipairs(charges) do
     if not covers(charge.counter.kind, charge.counter.limit, now) then
       return 'R'
@@ -192,6 +192,15 @@ elseif op == 7 then
     end
   end
   reply = 'A'
+elseif op == 9 then
+  -- To at least so much: what counts more already stays, so that it does not matter how often it is said.
+  for _, charge in ipairs(charges) do
+    if charge.counter.kind ~= 5 then
+      local units = min(charge.cost, 2 * charge.counter.limit[1])
+      make_charge(charge, now, max(units - standing(charge, now), 0), ticket)
+    end
+  end
+  reply = answer(now, ticket)
 else
   local forgotten = 0
   for _, charge in ipairs(charges) do

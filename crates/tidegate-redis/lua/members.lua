@@ -1,16 +1,13 @@
 -- Notes that a node is there, forgets those that have not been heard of, and tells who is.
--- KEYS[1]: the hash of nodes. ARGV: the node's id, what it tells of itself, for how many milliseconds that holds, a new epoch.
--- The epoch is written once and lost with all else: who finds another one knows that counters were lost.
+-- KEYS[1]: the hash of nodes. ARGV: the node's id, what it tells of itself, for how many milliseconds that holds.
 local key, id, told, term = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local all = redis.call('HGETALL', key)
-local epoch, gone, out = nil, {}, {}
+local gone, out = {}, {}
 for index = 1, #all, 2 do
   local name, value = all[index], all[index + 1]
-  if name == 'epoch' then
-    epoch = value
-  elseif name ~= id then
+  if name ~= id then
     local at = tonumber(string.sub(value, 1, 16)) or 0
     if now - at > term then
       gone[#gone + 1] = name
@@ -27,16 +24,12 @@ if told ~= '' then
   out[#out + 1] = '0'
   out[#out + 1] = told
 end
-if not epoch then
-  epoch = ARGV[4]
-  redis.call('HSET', key, 'epoch', epoch)
-end
 for index = 1, #gone do
   redis.call('HDEL', key, gone[index])
 end
 if told == '' then
   redis.call('HDEL', key, id)
 end
--- As long as somebody may have counted something under this epoch.
+-- For long: servers that must forget something forget first what ends first.
 redis.call('PEXPIRE', key, 3456000000)
-return { epoch, out }
+return out

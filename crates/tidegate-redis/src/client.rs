@@ -9,7 +9,7 @@ mod address;
 mod settings;
 mod credentials;
 mod tls;
-mod slots;
+pub(crate) mod slots;
 mod trouble;
 mod reply;
 mod command;
@@ -42,7 +42,7 @@ pub use lane::stay_on_lane;
 pub use secret::Secret;
 pub use settings::{Certificates, Login, Settings};
 
-use crate::{Call, CallError, Caller};
+use crate::{Call, CallError, Caller, Shard, Shards};
 use address::Layout;
 use connector::{Recipe, Role};
 use credentials::Credentials;
@@ -134,6 +134,15 @@ impl Caller for Client {
 
     fn are_neighbours(&self, one: &[u8], other: &[u8]) -> bool {
         self.topology.layout != Layout::Cluster || slots::slot_of_tag(one) == slots::slot_of_tag(other)
+    }
+}
+
+impl Shards for Client {
+    fn shards(&self) -> Vec<Shard> {
+        let map = self.topology.map();
+        let shard =
+            |(node, slots): (&Arc<node::Node>, _)| Shard { name: node.name().to_owned(), route: 0, slots };
+        map.parts().into_iter().map(shard).collect()
     }
 }
 

@@ -32,6 +32,7 @@ pub(crate) enum Way {
     Renew = 6,
     Refund = 7,
     Reset = 8,
+    Raise = 9,
 }
 
 #[derive(Clone)]

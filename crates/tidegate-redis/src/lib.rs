@@ -14,6 +14,8 @@
 //! | … `L` | loans of a value: what comes back by itself, and when |
 //! | hash `n` | an admission under an idempotency key |
 //! | ticket `r`, ticket `i` | what a reservation holds here, and how any node can settle it |
+//! | tag `members` | who counts together |
+//! | tag a number, `mark` | that the counters of this server are still there; one on each |
 //!
 //! Every value begins with the version of its [format](FORMAT). A node reads its own version and the one before (there is none before 1),
 //! and writes the newest that all members know: so two versions can share servers while nodes are replaced. A node that meets a
@@ -34,14 +36,18 @@ mod scripts;
 mod sha;
 mod bytes;
 mod members;
+mod shards;
+mod marks;
 mod routed;
 
 pub use call::{Call, CallError, Caller, Fault, Priority, Script};
 pub use client::Client;
+pub use marks::{Looked, Marks};
 pub use members::{Assembly, Heartbeat, Member};
 pub use names::DEFAULT_PREFIX;
 pub use routed::Routed;
 pub use scripts::scripts;
 pub use settings::{Clock, Settings};
+pub use shards::{Shard, Shards};
 pub use store::Redis;
 pub use value::VERSION as FORMAT;

@@ -18,15 +18,11 @@ pub struct Heartbeat {
     pub told: String,
     /// How long it is taken to be there without being heard of again.
     pub term: Duration,
-    /// What the epoch is to be if there is none: a text that nobody has used before.
-    pub epoch: String,
 }
 
 /// Those who count together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assembly {
-    /// Written once, and lost with the counters: if it is another one, they were lost.
-    pub epoch: String,
     /// Who is there, by their ids.
     pub members: Vec<Member>,
 }
@@ -46,7 +42,7 @@ impl<C: Caller> Redis<C> {
     /// Says that this node is there, and hears who is.
     pub async fn beat(&self, beat: &Heartbeat) -> Result<Assembly, StoreError> {
         let term = beat.term.as_millis().to_string();
-        let arguments = [&beat.id, &beat.told, &term, &beat.epoch].map(|text| text.clone().into_bytes());
+        let arguments = [&beat.id, &beat.told, &term].map(|text| text.clone().into_bytes());
         let call = Call::new(
             &scripts::MEMBERS,
             SmallVec::from_iter([self.names().members()]),
@@ -60,15 +56,14 @@ impl<C: Caller> Redis<C> {
 }
 
 fn read(reply: redis::Value) -> Option<Assembly> {
-    let redis::Value::Array(parts) = reply else { return None };
-    let [epoch, redis::Value::Array(told)] = <[redis::Value; 2]>::try_from(parts).ok()? else { return None };
+    let redis::Value::Array(told) = reply else { return None };
     let told: Vec<String> = told.into_iter().map(text).collect::<Option<_>>()?;
     let (members, rest) = told.as_chunks::<3>();
     let member = |[id, age, told]: &[String; 3]| {
         Some(Member { id: id.clone(), age: Duration::from_millis(age.parse().ok()?), told: told.clone() })
     };
     let members = members.iter().map(member).collect::<Option<_>>()?;
-    rest.is_empty().then_some(Assembly { epoch: text(epoch)?, members })
+    rest.is_empty().then_some(Assembly { members })
 }
 
 fn text(value: redis::Value) -> Option<String> {

@@ -135,6 +135,11 @@ impl Names {
         [&self.prefix, b"{members}".as_slice()].concat()
     }
 
+    /// Where a server's mark is.
+    pub(crate) fn mark(&self, tag: &str) -> Vec<u8> {
+        [self.prefix.as_slice(), b"{", tag.as_bytes(), b"}mark"].concat()
+    }
+
     /// The tag of a home.
     pub(crate) fn tag(&self, home: &[u8]) -> Tag {
         self.tag_of(home, &self.hasher(&[home]))

@@ -6,6 +6,7 @@ use std::future::Future;
 use crate::call::{Call, CallError, Caller};
 use crate::names::{Names, Tag};
 use crate::settings::Settings;
+use crate::shards::{Shard, Shards};
 
 /// Callers by home, and one for all others.
 pub struct Routed<C> {
@@ -61,6 +62,33 @@ impl<C: Caller> Caller for Routed<C> {
         let routes = [one, other].map(|tag| self.of(tag.try_into().ok()));
         let caller = routes[0].map_or(&self.others, |route| &self.own[route]);
         routes[0] == routes[1] && caller.are_neighbours(one, other)
+    }
+}
+
+impl<C: Shards> Shards for Routed<C> {
+    fn shards(&self) -> Vec<Shard> {
+        let of = |(route, caller): (usize, &C)| {
+            let mut shards = caller.shards();
+            for shard in &mut shards {
+                shard.route = route;
+            }
+            shards
+        };
+        self.all().enumerate().flat_map(of).collect()
+    }
+
+    /// The one for all others is the first.
+    fn route_of(&self, tag: &[u8]) -> usize {
+        self.of(tag.try_into().ok()).map_or(0, |route| route + 1)
+    }
+
+    fn call_on(
+        &self,
+        route: usize,
+        call: Call,
+    ) -> impl Future<Output = Result<redis::Value, CallError>> + Send {
+        let own = route.checked_sub(1).and_then(|route| self.own.get(route));
+        own.unwrap_or(&self.others).call(call)
     }
 }
 

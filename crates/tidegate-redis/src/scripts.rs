@@ -51,8 +51,11 @@ fn script(text: &'static str, joins: bool) -> Script {
 pub(crate) static MEMBERS: LazyLock<Script> =
     LazyLock::new(|| script(include_str!("../lua/members.lua"), false));
 
+/// The mark of a server.
+pub(crate) static MARK: LazyLock<Script> = LazyLock::new(|| script(include_str!("../lua/mark.lua"), false));
+
 /// All scripts that the store calls, for clients that give them to servers before they are called.
 pub fn scripts() -> &'static [&'static Script] {
-    static ALL: LazyLock<[&'static Script; 3]> = LazyLock::new(|| [&LEAN, &GENERAL, &MEMBERS]);
+    static ALL: LazyLock<[&'static Script; 4]> = LazyLock::new(|| [&LEAN, &GENERAL, &MEMBERS, &MARK]);
     &*ALL
 }

@@ -5,6 +5,7 @@ mod across;
 mod notes;
 mod homes;
 mod ask;
+mod raise;
 
 pub(crate) use ask::{garbled, unavailable};
 
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use tidegate_core::{KeyRef, Limit, Plan, State, Ticket, Timestamp};
-use tidegate_store::{Answer, Hold, Settlement, Store, StoreError};
+use tidegate_store::{Answer, Hold, Settlement, Store, StoreError, Verdicts};
 
 use crate::call::{Caller, Fault};
 use crate::draft;
@@ -146,6 +147,14 @@ impl<C: Caller + 'static> Store for Redis<C> {
         now: Timestamp,
     ) -> impl Future<Output = Result<(), StoreError>> + Send {
         self.refunded(plan, charged_at, now)
+    }
+
+    fn raise(
+        &self,
+        plan: &Plan,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<Verdicts, StoreError>> + Send {
+        self.raised(plan, now)
     }
 
     fn reset(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<usize, StoreError>> + Send {

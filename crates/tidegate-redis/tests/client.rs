@@ -20,6 +20,8 @@ mod encrypted;
 mod network;
 #[path = "client/cluster.rs"]
 mod cluster;
+#[path = "client/losses.rs"]
+mod losses;
 #[path = "client/sentinel.rs"]
 mod sentinel;
 #[path = "client/load.rs"]

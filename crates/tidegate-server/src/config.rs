@@ -36,6 +36,8 @@ pub struct Config {
     pub redis: Redis,
     /// What is logged, and how.
     pub log: Log,
+    /// Who may ask over the Redis protocol.
+    pub resp: Resp,
     /// Which headers tell callers about limits.
     pub headers: headers::Settings,
     /// The file of the secret that partition keys are hashed with; without it none are told.
@@ -67,6 +69,8 @@ pub struct Listen {
     pub grpc: Option<SocketAddr>,
     /// The HTTP API.
     pub http: Option<SocketAddr>,
+    /// The Redis protocol.
+    pub resp: Option<SocketAddr>,
     /// Metrics and administration.
     pub admin: Option<SocketAddr>,
 }
@@ -157,6 +161,13 @@ impl Default for Redis {
     }
 }
 
+/// Who may ask over the Redis protocol.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resp {
+    /// The file with the password; without it everybody who can connect.
+    pub password_file: Option<PathBuf>,
+}
+
 /// What is logged, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Log {
@@ -191,7 +202,7 @@ pub struct Trust {
 
 impl Trust {
     /// The doors where it can be so.
-    pub const DOORS: [&'static str; 2] = ["grpc", "http"];
+    pub const DOORS: [&'static str; 3] = ["grpc", "http", "resp"];
 }
 
 impl Default for Trust {
@@ -216,7 +227,7 @@ pub struct Tls {
 
 impl Tls {
     /// The doors that can be encrypted.
-    pub const DOORS: [&'static str; 3] = ["grpc", "http", "admin"];
+    pub const DOORS: [&'static str; 4] = ["grpc", "http", "resp", "admin"];
 
     /// Whether that door is encrypted.
     pub fn covers(&self, door: &str) -> bool {
@@ -226,7 +237,12 @@ impl Tls {
 
 impl Default for Tls {
     fn default() -> Self {
-        Self { certificate: None, private_key: None, client_authorities: None, doors: vec!["grpc", "http"] }
+        Self {
+            certificate: None,
+            private_key: None,
+            client_authorities: None,
+            doors: vec!["grpc", "http", "resp"],
+        }
     }
 }
 
@@ -306,6 +322,7 @@ impl Default for Config {
             listen: Listen {
                 grpc: everywhere(8081),
                 http: everywhere(8080),
+                resp: None,
                 admin: Some(SocketAddr::from(([127, 0, 0, 1], 6070))),
             },
             rules: None,
@@ -314,6 +331,7 @@ impl Default for Config {
             stores: Vec::new(),
             redis: Redis::default(),
             log: Log { level: tracing::Level::INFO, format: LogFormat::Text },
+            resp: Resp::default(),
             headers: headers::Settings::default(),
             partition_secret: None,
             admin_token: None,

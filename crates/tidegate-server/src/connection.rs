@@ -3,10 +3,11 @@
 
 mod answer;
 
+pub(crate) use answer::contained;
+
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use axum::extract::Request;
@@ -14,12 +15,12 @@ use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tidegate_wire::trust::Peer;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use crate::config::Limits;
-use crate::listener::{Door, Phase, reached};
+use crate::listener::{Counts, Door, Phase, Serves, Wire, reached};
+use crate::tls::{Inside, Tls};
 use answer::Activity;
 
 /// Bytes that are kept of a request's head.
@@ -30,17 +31,33 @@ const KEEP_ALIVE: (Duration, Duration) = (Duration::from_secs(30), Duration::fro
 
 /// How long a connection that was told to end may take after its last request. One that never began to speak cannot be
 /// told.
-const PATIENCE: Duration = Duration::from_secs(1);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Sees a connection to its end.
-pub(crate) async fn drive<S>(
-    (stream, peer): (S, SocketAddr),
-    door: Arc<Door>,
-    mut phase: watch::Receiver<Phase>,
-) where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let _open = Open::new(&door);
+impl Serves for Door {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    fn tls(&self) -> Option<(&Tls, Inside)> {
+        let inside = if self.http2_only { Inside::Http2 } else { Inside::Http };
+        self.tls.as_deref().map(|tls| (tls, inside))
+    }
+
+    async fn drive<S: Wire>(self: Arc<Self>, (stream, peer): (S, SocketAddr), phase: watch::Receiver<Phase>) {
+        drive((stream, peer), self, phase).await;
+    }
+}
+
+async fn drive<S: Wire>((stream, peer): (S, SocketAddr), door: Arc<Door>, mut phase: watch::Receiver<Phase>) {
+    let _open = door.counts.open();
     let activity = Arc::new(Activity::new());
     let peer = door.tells_peers.then_some(Peer(peer));
     let service = {
@@ -85,7 +102,7 @@ pub(crate) async fn drive<S>(
 }
 
 /// Give or take a tenth, so that connections that came together do not all go together.
-fn spread(age: Duration) -> Duration {
+pub(crate) fn spread(age: Duration) -> Duration {
     use std::hash::{BuildHasher as _, RandomState};
     let fifth = u32::try_from(RandomState::new().hash_one(0) % 201).unwrap_or(0);
     age * (900 + fifth) / 1000
@@ -106,20 +123,4 @@ fn builder(limits: &Limits, http2_only: bool) -> Builder<TokioExecutor> {
         .keep_alive_interval(KEEP_ALIVE.0)
         .keep_alive_timeout(KEEP_ALIVE.1);
     if http2_only { builder.http2_only() } else { builder }
-}
-
-/// Counts an open connection for as long as it is.
-struct Open<'d>(&'d Door);
-
-impl<'d> Open<'d> {
-    fn new(door: &'d Door) -> Self {
-        door.counts.open.fetch_add(1, Relaxed);
-        Self(door)
-    }
-}
-
-impl Drop for Open<'_> {
-    fn drop(&mut self) {
-        self.0.counts.open.fetch_sub(1, Relaxed);
-    }
 }

@@ -41,9 +41,9 @@ pub enum Error {
         address: SocketAddr,
     },
     /// Every door is off.
-    #[error("every door is off; turn on grpc or http")]
+    #[error("every door is off; turn on grpc, http or resp")]
     NoDoor,
-    /// The secret of partition keys cannot be used.
+    /// A secret or a password cannot be used.
     #[error("the secret in {} cannot be used: {reason}", path.display())]
     Secret {
         /// The file.

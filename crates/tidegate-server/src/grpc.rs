@@ -1,9 +1,9 @@
-//! The gRPC door: Envoy's rate limit service, health and reflection.
+//! The gRPC door: Envoy's rate limit service, one of our own, health and reflection.
 
 use axum::Router;
 use axum::response::{IntoResponse as _, Response};
 use tidegate_wire::door::Door;
-use tidegate_wire::rls;
+use tidegate_wire::{rls, v1};
 use tonic::Status;
 use tonic::service::Routes;
 use tonic_health::pb::health_server::HealthServer;
@@ -18,7 +18,8 @@ use crate::stack::Stack;
 pub(crate) fn app(door: Door<Stack>, health: &Health) -> Result<Router, Error> {
     let health = HealthServer::new(HealthService::from_health_reporter(health.reporter()));
     let unusable = |error: tonic_reflection::server::Error| Error::Reflection(error.to_string());
-    let routes = Routes::new(rls::service(door))
+    let routes = Routes::new(rls::service(door.clone()))
+        .add_service(v1::service(door))
         .add_service(health)
         .add_service(descriptors().build_v1().map_err(unusable)?)
         .add_service(descriptors().build_v1alpha().map_err(unusable)?);
@@ -28,6 +29,7 @@ pub(crate) fn app(door: Door<Stack>, health: &Health) -> Result<Router, Error> {
 fn descriptors() -> Builder<'static> {
     Builder::configure()
         .register_encoded_file_descriptor_set(rls::file_descriptor_set())
+        .register_encoded_file_descriptor_set(v1::file_descriptor_set())
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
 }
 

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 
-/// What gRPC's health service is asked for: everything, and the service as envoyproxy/ratelimit names it.
-const SERVICES: [&str; 2] = ["", "ratelimit"];
+/// What gRPC's health service is asked for: everything, the service as envoyproxy/ratelimit names it, and our own.
+const SERVICES: [&str; 3] = ["", "ratelimit", tidegate_wire::v1::SERVICE_NAME];
 
 /// Whether the server is ready. It is as soon as its doors are open, because rules are loaded before.
 #[derive(Debug)]

@@ -19,6 +19,7 @@ mod connection;
 mod callers;
 mod grpc;
 mod http;
+mod resp;
 pub mod explanation;
 mod admin;
 mod metrics;

@@ -1,5 +1,6 @@
 //! A door's listener: it accepts connections up to a bound and sees them to their end.
 
+use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,13 +9,13 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::response::Response;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::config::Limits;
-use crate::connection;
 use crate::cores::{Cores, Seat};
 use crate::error::Error;
 use crate::tls::{Inside, Tls};
@@ -22,7 +23,34 @@ use crate::tls::{Inside, Tls};
 /// How long to wait when the system has no room for another connection.
 const NO_ROOM: Duration = Duration::from_millis(100);
 
-/// What a door is and what it answers.
+/// What is served at an address.
+pub(crate) trait Serves: Send + Sync + 'static {
+    /// Its name in logs and metrics.
+    fn name(&self) -> &'static str;
+
+    /// Its bounds.
+    fn limits(&self) -> &Limits;
+
+    /// What is counted.
+    fn counts(&self) -> &Counts;
+
+    /// What encrypts it and what is spoken inside, if it is encrypted.
+    fn tls(&self) -> Option<(&Tls, Inside)>;
+
+    /// Sees a connection, and from where it came, to its end.
+    fn drive<S: Wire>(
+        self: Arc<Self>,
+        connected: (S, SocketAddr),
+        phase: watch::Receiver<Phase>,
+    ) -> impl Future<Output = ()> + Send;
+}
+
+/// What a connection's bytes come and go over, plain or encrypted.
+pub(crate) trait Wire: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Wire for S {}
+
+/// A door that speaks HTTP, and what it answers.
 pub(crate) struct Door {
     /// Its name in logs and metrics.
     pub(crate) name: &'static str,
@@ -53,6 +81,22 @@ pub(crate) struct Counts {
     pub(crate) panics: AtomicU64,
 }
 
+/// Counts an open connection for as long as it is.
+pub(crate) struct Open<'c>(&'c Counts);
+
+impl Counts {
+    pub(crate) fn open(&self) -> Open<'_> {
+        self.open.fetch_add(1, Relaxed);
+        Open(self)
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Relaxed);
+    }
+}
+
 /// How far a server has come in stopping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
@@ -81,9 +125,9 @@ pub(crate) async fn bind(
 }
 
 /// Serves until the phase is over and every connection has ended.
-pub(crate) async fn serve(
+pub(crate) async fn serve<D: Serves>(
     listener: TcpListener,
-    door: Door,
+    door: D,
     cores: Arc<Cores>,
     mut phase: watch::Receiver<Phase>,
 ) {
@@ -97,7 +141,7 @@ pub(crate) async fn serve(
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => admit(stream, (&door, &cores), &mut connections, &phase),
                 Err(error) => {
-                    tracing::warn!(door = %door.name, %error, "accept");
+                    tracing::warn!(door = %door.name(), %error, "accept");
                     sleep(NO_ROOM).await;
                 }
             },
@@ -112,48 +156,47 @@ pub(crate) async fn serve(
 }
 
 /// Serves a connection on the core that it was given to.
-async fn serve_one(
+async fn serve_one<D: Serves>(
     stream: TcpStream,
-    door: &Arc<Door>,
+    door: &Arc<D>,
     seat: &Seat,
     phase: watch::Receiver<Phase>,
 ) -> io::Result<()> {
     let peer = stream.peer_addr()?;
     // From here on its core hears of it.
     let stream = TcpStream::from_std(stream.into_std()?)?;
-    match &door.tls {
-        None => connection::drive((stream, peer), Arc::clone(door), phase).await,
-        Some(tls) => {
-            let inside = if door.http2_only { Inside::Http2 } else { Inside::Http };
+    match door.tls() {
+        None => Arc::clone(door).drive((stream, peer), phase).await,
+        Some((tls, inside)) => {
             let turn = seat.handshake().await;
             let stream = tls.accept(stream, inside).await?;
             drop(turn);
-            connection::drive((stream, peer), Arc::clone(door), phase).await;
+            Arc::clone(door).drive((stream, peer), phase).await;
         }
     }
     Ok(())
 }
 
 /// Serves a connection if there is room for it; otherwise it is closed at once, which is better than letting it wait.
-fn admit(
+fn admit<D: Serves>(
     stream: TcpStream,
-    (door, cores): (&Arc<Door>, &Cores),
+    (door, cores): (&Arc<D>, &Cores),
     connections: &mut JoinSet<()>,
     phase: &watch::Receiver<Phase>,
 ) {
-    if connections.len() >= door.limits.connections {
-        door.counts.refused.fetch_add(1, Relaxed);
+    if connections.len() >= door.limits().connections {
+        door.counts().refused.fetch_add(1, Relaxed);
         return;
     }
     if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(door = %door.name, %error, "nodelay");
+        tracing::debug!(door = %door.name(), %error, "nodelay");
     }
-    door.counts.accepted.fetch_add(1, Relaxed);
+    door.counts().accepted.fetch_add(1, Relaxed);
     let (door, phase, seat) = (Arc::clone(door), phase.clone(), cores.seat());
     let core = seat.handle();
     let serving = async move {
         if let Err(error) = serve_one(stream, &door, &seat, phase).await {
-            tracing::debug!(door = %door.name, %error, "connection");
+            tracing::debug!(door = %door.name(), %error, "connection");
         }
     };
     connections.spawn_on(serving, &core);

@@ -3,12 +3,25 @@
 use std::path::Path;
 
 use tidegate_wire::door::PartitionSecret;
+use tidegate_wire::resp::Password;
 
 use crate::error::Error;
 
 /// The secret of partition keys in a file.
 pub(crate) fn read(path: &Path) -> Result<PartitionSecret, Error> {
     bytes(path).map(PartitionSecret::new)
+}
+
+/// The password in a file: its first line, and there is no other.
+pub(crate) fn password(path: &Path) -> Result<Password, Error> {
+    let wrong = |reason: String| Error::Secret { path: path.to_owned(), reason };
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    let password = text.strip_suffix('\n').unwrap_or(&text);
+    let password = password.strip_suffix('\r').unwrap_or(password);
+    if password.is_empty() || password.contains(['\n', '\r']) {
+        return Err(wrong("write the password on one line".into()));
+    }
+    Ok(Password::new(password.as_bytes()))
 }
 
 /// The secret of a file: 32 hexadecimal digits.
@@ -83,6 +96,23 @@ mod tests {
             let error = Token::read(&path).unwrap_err();
             assert!(bad.is_empty() || !error.to_string().contains(bad), "{error}");
         }
+    }
+
+    #[test]
+    fn a_password_is_one_line_and_is_never_repeated() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("password");
+        for good in ["hunter2", "hunter2\n", "hunter2\r\n", " with spaces "] {
+            std::fs::write(&path, good).unwrap();
+            assert!(password(&path).is_ok(), "{good:?}");
+        }
+        for bad in ["", "\n", "hunter2\nhunter3\n", "hunter2\n\n"] {
+            std::fs::write(&path, bad).unwrap();
+            let error = password(&path).err().unwrap();
+            assert!(error.is_configuration());
+            assert!(!error.to_string().contains("hunter2"), "{error}");
+        }
+        assert!(password(&folder.path().join("nowhere")).is_err());
     }
 
     #[test]

@@ -79,6 +79,7 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
     let admin_token = config.admin_token.as_deref().map(Token::read).transpose()?;
     let token = config.http_token.as_deref().map(Token::read).transpose()?;
     let callers = Callers::read(&config.trust)?;
+    let password = config.resp.password_file.as_deref().map(secret::password).transpose()?;
     let (reload, triggers) = mpsc::channel(MOST_WAITING);
     let mut background = JoinSet::new();
     background.spawn(signals::reload_on_hangup(reload.clone())?);
@@ -122,6 +123,9 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
     }
     if let Some(listener) = listeners.http {
         doors.serve(listener, ways.http(&mut measured), &cores);
+    }
+    if let Some(listener) = listeners.resp {
+        doors.serve(listener, ways.resp(password, &mut measured), &cores);
     }
     if let Some(listener) = listeners.admin {
         let counts = doors::note(&mut measured, "admin", None);

@@ -4,7 +4,7 @@ use tidegate_core::{Plan, Ticket, Timestamp};
 use tidegate_redis::client::{self, Address, Certificates, Login};
 use tidegate_redis::{Client, Redis, Routed};
 use tidegate_store::layer::{Fallback, Members};
-use tidegate_store::{Answer, Hold, Memory, Settlement, Store, StoreError};
+use tidegate_store::{Answer, Hold, Memory, Settlement, Store, StoreError, Verdicts};
 use tokio::runtime::Handle;
 
 use crate::checkpoint::{self, Opened};
@@ -123,6 +123,10 @@ impl Stack {
 
 /// Whichever it is: memory answers at once, without a future's detour.
 impl Store for Stack {
+    fn answers_at_once(&self) -> bool {
+        matches!(self, Self::Memory(_))
+    }
+
     async fn decide(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
         match self {
             Self::Memory(memory) => memory.decide_now(plan, now),
@@ -176,6 +180,13 @@ impl Store for Stack {
         match self {
             Self::Memory(memory) => memory.refund_now(plan, charged_at, now),
             Self::Shared(shared) => shared.refund(plan, charged_at, now).await,
+        }
+    }
+
+    async fn raise(&self, plan: &Plan, now: Timestamp) -> Result<Verdicts, StoreError> {
+        match self {
+            Self::Memory(memory) => memory.raise_now(plan, now),
+            Self::Shared(shared) => shared.raise(plan, now).await,
         }
     }
 

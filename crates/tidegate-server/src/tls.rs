@@ -30,6 +30,8 @@ pub(crate) enum Inside {
     Http,
     /// HTTP/2 only.
     Http2,
+    /// Something that has no name among those that peers choose from.
+    Words,
 }
 
 /// Who we are to those who connect, and whom we trust.
@@ -44,6 +46,7 @@ struct Current {
     files: Files,
     http: Arc<ServerConfig>,
     http2: Arc<ServerConfig>,
+    words: Arc<ServerConfig>,
 }
 
 impl Tls {
@@ -58,7 +61,11 @@ impl Tls {
     pub(crate) async fn accept(&self, stream: TcpStream, inside: Inside) -> io::Result<TlsStream<TcpStream>> {
         let config = {
             let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(if inside == Inside::Http { &now.http } else { &now.http2 })
+            Arc::clone(match inside {
+                Inside::Http => &now.http,
+                Inside::Http2 => &now.http2,
+                Inside::Words => &now.words,
+            })
         };
         timeout(HANDSHAKE, TlsAcceptor::from(config).accept(stream)).await?
     }
@@ -88,15 +95,18 @@ impl Current {
             }
         };
         let (chain, key) = files.identity()?;
-        let mut http2 = ServerConfig::builder_with_provider(provider)
+        let words = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(unusable)?
             .with_client_cert_verifier(clients)
             .with_single_cert(chain, key)
             .map_err(unusable)?;
-        http2.alpn_protocols = vec![b"h2".to_vec()];
-        let mut http = http2.clone();
-        http.alpn_protocols.push(b"http/1.1".to_vec());
-        Ok(Self { files, http: Arc::new(http), http2: Arc::new(http2) })
+        let speaking = |names: &[&[u8]]| {
+            let mut config = words.clone();
+            config.alpn_protocols = names.iter().map(|name| name.to_vec()).collect();
+            Arc::new(config)
+        };
+        let (http, http2) = (speaking(&[b"h2", b"http/1.1"]), speaking(&[b"h2"]));
+        Ok(Self { files, http, http2, words: Arc::new(words) })
     }
 }

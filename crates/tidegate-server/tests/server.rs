@@ -14,6 +14,8 @@ mod switches;
 mod bounds;
 #[path = "server/encrypted.rs"]
 mod encrypted;
+#[path = "server/resp.rs"]
+mod resp;
 #[path = "server/stop.rs"]
 mod stop;
 #[path = "server/trust.rs"]

@@ -4,7 +4,7 @@ use std::future::{Future, ready};
 
 use tidegate_core::{Plan, Ticket, Timestamp};
 
-use crate::contract::{Answer, Hold, Settlement, Store, StoreError};
+use crate::contract::{Answer, Hold, Settlement, Store, StoreError, Verdicts};
 use crate::memory::Memory;
 use crate::reference::Reference;
 use crate::ways;
@@ -57,6 +57,11 @@ macro_rules! keeps_the_contract_at_once {
                 ways::refund(self, plan, charged_at, now)
             }
 
+            /// [`Store::raise`] without a future.
+            pub fn raise_now(&self, plan: &Plan, now: Timestamp) -> Result<Verdicts, StoreError> {
+                ways::raise(self, plan, now)
+            }
+
             /// [`Store::reset`] without a future.
             pub fn reset_now(&self, plan: &Plan, now: Timestamp) -> usize {
                 ways::reset(self, plan, now)
@@ -64,6 +69,10 @@ macro_rules! keeps_the_contract_at_once {
         }
 
         impl Store for $store {
+            fn answers_at_once(&self) -> bool {
+                true
+            }
+
             fn decide(
                 &self,
                 plan: &Plan,
@@ -129,6 +138,14 @@ macro_rules! keeps_the_contract_at_once {
                 now: Timestamp,
             ) -> impl Future<Output = Result<(), StoreError>> + Send {
                 ready(self.refund_now(plan, charged_at, now))
+            }
+
+            fn raise(
+                &self,
+                plan: &Plan,
+                now: Timestamp,
+            ) -> impl Future<Output = Result<Verdicts, StoreError>> + Send {
+                ready(self.raise_now(plan, now))
             }
 
             fn reset(

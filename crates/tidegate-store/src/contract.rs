@@ -13,6 +13,11 @@ use tidegate_core::{Outside, Plan, Ticket, Timestamp, Verdict};
 ///
 /// What wraps a store is a store: a layer is a generic type that implements this trait around an inner one.
 pub trait Store: Send + Sync {
+    /// Whether all futures are ready when they are first asked. Whoever asks such a store needs no room to wait.
+    fn answers_at_once(&self) -> bool {
+        false
+    }
+
     /// Charges every group of the plan that passes: the first if all of its charges pass, and each later one if, in
     /// addition, the first did. A group that does not pass is charged nowhere, except where a charge says that a refusal
     /// [pays](tidegate_core::Pay); that is the same step: a gate is closed before anybody else is decided, and what is
@@ -73,6 +78,12 @@ pub trait Store: Send + Sync {
         charged_at: Timestamp,
         now: Timestamp,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Brings the counter of each charge to at least so many used units as the charge costs, twice its limit at most, however it
+    /// pays: what is missing is charged, and what counts more already stays as it is. Told again, or by several, it changes nothing. Slots are left alone:
+    /// they are their holders'. One verdict per charge, on the counters as they now are.
+    fn raise(&self, plan: &Plan, now: Timestamp)
+    -> impl Future<Output = Result<Verdicts, StoreError>> + Send;
 
     /// Forgets the counters that the plan names, gates included; how many there were. Reservations stay: what they give back later is
     /// taken from what is there then.

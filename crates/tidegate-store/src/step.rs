@@ -88,6 +88,16 @@ impl<'a, C: Counters> Step<'a, C> {
         }
     }
 
+    /// Charges what the counter lacks of the charge's cost.
+    pub(crate) fn raise(&mut self, index: usize, now: Timestamp) {
+        let charge = self.seats[index].charge;
+        if charge.limit.term_us().is_none() {
+            let verdict = charge.limit.verdict(self.counters.state(index), now, Outcome::Allowed);
+            let units = charge.cost.min(verdict.limit.saturating_mul(2));
+            self.charge(index, now, units.saturating_sub(verdict.used()));
+        }
+    }
+
     /// Gives the plan's slot at this charge back; how many units it held.
     pub(crate) fn release(&mut self, index: usize, now: Timestamp) -> u64 {
         let (limit, ticket) = (self.seats[index].charge.limit, self.plan.ticket());

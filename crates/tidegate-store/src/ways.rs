@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use tidegate_core::{Outside, Plan, Refund, Ticket, Timestamp};
 
-use crate::contract::{Answer, AtEnd, Hold, Settlement, StoreError};
+use crate::contract::{Answer, AtEnd, Hold, Settlement, StoreError, Verdicts};
 use crate::locked;
 use crate::reservations::{Reservation, Reservations};
 use crate::step::{Counters, Step};
@@ -173,6 +173,20 @@ pub(crate) fn refund(
     }
     step.counters.close(now);
     Ok(())
+}
+
+pub(crate) fn raise(desk: &impl Desk, plan: &Plan, now: Timestamp) -> Result<Verdicts, StoreError> {
+    covers(plan, now)?;
+    give_back_what_ended(desk, now);
+    let mut step = desk.step(plan, now, Intent::Charge);
+    step.counters.make_room(now);
+    for index in 0..plan.len() {
+        step.raise(index, now);
+    }
+    let verdicts = step.verdicts(now);
+    step.counters.close(now);
+    desk.afterwards(plan, now);
+    Ok(verdicts)
 }
 
 pub(crate) fn reset(desk: &impl Desk, plan: &Plan, now: Timestamp) -> usize {

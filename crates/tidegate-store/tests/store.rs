@@ -16,6 +16,8 @@ mod conformance;
 mod differential;
 #[path = "store/fallback.rs"]
 mod fallback;
+#[path = "store/lost.rs"]
+mod lost;
 #[path = "store/table.rs"]
 mod table;
 #[path = "store/mutants.rs"]

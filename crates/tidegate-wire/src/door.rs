@@ -7,7 +7,9 @@ mod settings;
 mod flight;
 #[cfg(any(feature = "http", feature = "rls"))]
 mod patience;
-#[cfg(feature = "http")]
+#[cfg(any(feature = "http", feature = "v1"))]
+pub(crate) mod question;
+#[cfg(any(feature = "http", feature = "resp"))]
 mod budget;
 mod partition;
 mod told;
@@ -22,20 +24,27 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use tidegate_core::{Ticket, Timestamp};
-use tidegate_engine::{Check, Decision, Engine, Malformed, Settled};
+use tidegate_engine::explain::{Explanation, explain};
+use tidegate_engine::{Check, Decision, Engine, Malformed, Settled, Throttle, Throttled};
 use tidegate_store::{Hold, Store, StoreError};
 
 pub use partition::PartitionSecret;
 pub use settings::{DoorSettings, Undecided};
 pub use told::{Told, decision_id};
 
-#[cfg(feature = "http")]
+#[cfg(any(feature = "http", feature = "resp"))]
 pub(crate) use budget::{Budget, Share};
 
 #[cfg(any(feature = "http", feature = "rls"))]
 pub(crate) use patience::Patience;
 
 use flight::Flight;
+
+/// Microseconds in milliseconds, rounded up, so that nobody returns too early.
+#[cfg(any(feature = "http", feature = "v1"))]
+pub(crate) const fn milliseconds(us: u64) -> u64 {
+    us.div_ceil(1000)
+}
 
 /// What a door reads the time from.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -66,7 +75,7 @@ struct Inner<S> {
     clock: Clock,
     settings: DoorSettings,
     flight: Flight,
-    #[cfg(feature = "http")]
+    #[cfg(any(feature = "http", feature = "resp"))]
     bodies: Budget,
     overloads: AtomicU64,
     malformed: AtomicU64,
@@ -82,7 +91,7 @@ impl<S: Store + 'static> Door<S> {
             clock,
             flight: Flight::new(settings.most_in_flight),
             // One body of the largest size always fits.
-            #[cfg(feature = "http")]
+            #[cfg(any(feature = "http", feature = "resp"))]
             bodies: Budget::new(settings.max_bodies_bytes.max(settings.max_body_bytes)),
             settings,
             overloads: AtomicU64::new(0),
@@ -110,6 +119,21 @@ impl<S: Store + 'static> Door<S> {
             Some(_seat) => self.inner.engine.peek(check, now).await,
             None => self.overloaded(check, now),
         }
+    }
+
+    /// May so much pass under a limit that the caller brought? With too many under way, it passes as comfort does.
+    pub async fn throttle(&self, asked: &Throttle<'_>) -> Throttled {
+        let now = self.now();
+        if let Some(_seat) = self.inner.flight.board() {
+            return self.inner.engine.throttle(asked, now).await;
+        }
+        self.inner.overloads.fetch_add(1, Relaxed);
+        self.inner.engine.throttle_overloaded(asked, now)
+    }
+
+    /// Which rules such a check meets, and why not the others. Nothing is asked of a store.
+    pub fn explain(&self, check: &Check<'_>) -> Result<Explanation, Malformed> {
+        explain(check, &self.inner.engine.snapshot(), self.now())
     }
 
     /// May it pass, at a cost that is settled later?
@@ -186,7 +210,7 @@ impl<S: Store + 'static> Door<S> {
         self.inner.malformed.load(Relaxed)
     }
 
-    #[cfg(any(feature = "http", feature = "rls"))]
+    #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
     pub(crate) fn note_malformed(&self) {
         self.inner.malformed.fetch_add(1, Relaxed);
     }
@@ -218,7 +242,7 @@ impl<S: Store + 'static> Door<S> {
     }
 }
 
-#[cfg(feature = "http")]
+#[cfg(any(feature = "http", feature = "resp"))]
 impl<S> Door<S> {
     /// How many bytes of bodies are held.
     pub fn body_bytes(&self) -> usize {

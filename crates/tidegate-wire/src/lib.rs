@@ -4,8 +4,8 @@
 //! attribute. On the way out, [`headers`] tells the client where it stands with each limit, and [`problem`] writes the body
 //! of a refusal. Nothing of this waits or reads a clock: bytes come in, bytes go out.
 //!
-//! With features, there are doors to the engine: `rls` is Envoy's rate limit service, `http` an API in JSON. Both ask
-//! through a `door`, which is given its clock.
+//! With features, there are doors to the engine: `rls` is Envoy's rate limit service, `v1` one of our own, `http` an API in
+//! JSON, `resp` the Redis protocol. All ask through a `door`, which is given its clock.
 //!
 //! ```
 //! use http::HeaderMap;
@@ -34,8 +34,12 @@ pub mod client_ip;
 pub mod trust;
 #[cfg(feature = "rls")]
 pub mod rls;
+#[cfg(feature = "v1")]
+pub mod v1;
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(feature = "resp")]
+pub mod resp;
 #[cfg(any(feature = "rls", feature = "http"))]
 mod ratelimit;
 #[cfg(feature = "door")]

@@ -7,7 +7,7 @@
 
 mod decode;
 mod encode;
-mod deadline;
+pub(crate) mod deadline;
 mod reflection;
 #[cfg(test)]
 mod tests;

@@ -101,9 +101,19 @@ impl Trust {
 
     /// Who sent a request.
     pub fn caller(&self, extensions: &Extensions, headers: &HeaderMap) -> Caller {
-        let address = extensions.get().map(|Peer(peer)| canonical(peer.ip()));
-        let trusted = self.0.as_ref().is_none_or(|policy| policy.trusts(address, headers));
-        Caller { address, trusted }
+        let address = extensions.get().map(|Peer(peer)| peer.ip());
+        let Caller { address, trusted } = self.caller_at(address);
+        Caller {
+            address,
+            trusted: trusted || self.0.as_ref().is_some_and(|policy| policy.is_proven(headers)),
+        }
+    }
+
+    /// Who is at the other end of a connection that has nothing but an address to show.
+    pub fn caller_at(&self, address: Option<IpAddr>) -> Caller {
+        let address = address.map(canonical);
+        let trusts = |policy: &Arc<Policy>| address.is_some_and(|address| policy.peers.contains(address));
+        Caller { address, trusted: self.0.as_ref().is_none_or(trusts) }
     }
 
     /// Whether that attribute is left out if that caller states it. If it is, that is counted.
@@ -140,9 +150,8 @@ impl Trust {
 }
 
 impl Policy {
-    fn trusts(&self, address: Option<IpAddr>, headers: &HeaderMap) -> bool {
-        address.is_some_and(|address| self.peers.contains(address))
-            || self.proof.as_ref().is_some_and(|proof| proof(headers))
+    fn is_proven(&self, headers: &HeaderMap) -> bool {
+        self.proof.as_ref().is_some_and(|proof| proof(headers))
     }
 }
 

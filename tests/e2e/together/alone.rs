@@ -6,8 +6,9 @@ use serde_json::json;
 use tidegate_rig::{Options, Server};
 
 use super::bounds::Forgot;
-use super::stage::{Stage, judge};
-use super::{traffic, turn};
+use super::stage::{NODES, Stage, judge};
+use super::traffic::{self, LIMIT};
+use super::turn;
 use crate::folder::Folder;
 use crate::patience::until;
 use crate::tidegate::Tidegate;
@@ -96,4 +97,45 @@ async fn a_redis_whose_memory_is_full() {
     load.go_on(SECOND);
     let figures = judge("maxmemory reached", &load.stop(), Forgot::Nothing, recovered);
     assert!(figures.local > 0 && figures.undecided > 0, "it was not noticed: {figures:?}");
+}
+
+/// A caller that one node serves has that node's part, no more and no less, and all of its limit once Redis is back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_of_one_node_while_redis_is_gone() {
+    let _turn = turn().await;
+    let mut redis = Server::start();
+    let stage = Stage::on(&redis.url()).await;
+    let passes = |times: usize, key: &str, state: &str| {
+        let passes = |_: &usize| {
+            let said = stage.ask(0, "comfort", key, "");
+            assert_eq!(said.state, state, "{key}");
+            said.status == 200
+        };
+        (0..times).filter(passes).count()
+    };
+    assert_eq!(passes(6, "before", "exact"), 6);
+    redis.kill();
+    // Calls that were sent over a connection that is gone may have run and count as spent: until no more are, somebody else asks.
+    let is_left_alone = format!("ratelimit_circuit_state{{shard=\"{}\",state=\"open\"}} 1", redis.address());
+    let mut others = 0..;
+    until("the node to go on alone", async || {
+        let other = others.next().map(|number| format!("other-{number}"))?;
+        assert_eq!(stage.ask(0, "comfort", &other, "").status, 200);
+        stage.says(0, &is_left_alone).await.then_some(())
+    })
+    .await;
+    let part = LIMIT / NODES;
+    assert_eq!(passes(part, "modest", "local"), part, "who keeps to its part is not refused");
+    assert_eq!(passes(LIMIT, "new", "local"), part);
+    assert_eq!(
+        passes(LIMIT, "before", "local"),
+        part - 2,
+        "a fifth of the limit was used, and is of the part"
+    );
+    redis.restart_empty();
+    stage.recovers("part", BACK).await;
+    stage.all_say("ratelimit_counters_untold 0").await;
+    for (key, admitted) in [("modest", part), ("new", part), ("before", 6 + part - 2)] {
+        assert_eq!(passes(LIMIT, key, "exact"), LIMIT - admitted, "{key} has its limit, and once");
+    }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tidegate_rig::patience;
 
-use super::asker::Asker;
+use super::asker::{Asker, Said};
 use super::bounds::{self, Forgot};
 use super::history::{Figures, History};
 use super::load::{CEILING, Load};
@@ -38,12 +38,39 @@ impl Stage {
     pub(super) async fn each_on(urls: &[&str]) -> Self {
         let mut nodes = Vec::new();
         for url in urls {
-            let settings = [("TIDEGATE_STORE", *url), ("TIDEGATE_REDIS_DEADLINE", "200ms")];
-            nodes.push(Tidegate::set_up(Folder::of(&traffic::rules()), &settings).await);
+            nodes.push(node(&traffic::rules(), ("TIDEGATE_STORE", url)).await);
         }
+        Self::of(nodes).await
+    }
+
+    /// Three nodes with these rules, set up by one file.
+    pub(super) async fn configured(rules: &str, file: &str) -> Self {
+        let mut nodes = Vec::new();
+        for _ in 0..NODES {
+            nodes.push(node(rules, ("TIDEGATE_CONFIG", file)).await);
+        }
+        Self::of(nodes).await
+    }
+
+    async fn of(nodes: Vec<Tidegate>) -> Self {
         let stage = Self { nodes };
         stage.all_say("ratelimit_nodes 3").await;
         stage
+    }
+
+    /// Asks one node.
+    pub(super) fn ask(&self, node: usize, plan: &str, key: &str, org: &str) -> Said {
+        Asker::connect(self.nodes[node].http, CEILING).check(plan, key, org).unwrap()
+    }
+
+    /// How many of so many questions, to one node after another, are answered with yes; all of them must be exact.
+    pub(super) fn admitted(&self, times: usize, (plan, key, org): (&str, &str, &str)) -> usize {
+        let passes = |time: &usize| {
+            let said = self.ask(time % NODES, plan, key, org);
+            assert!(said.is_exact(), "{said:?} for {key}");
+            said.status == 200
+        };
+        (0..times).filter(passes).count()
     }
 
     /// Where the nodes are asked.
@@ -77,17 +104,26 @@ impl Stage {
         })
     }
 
-    async fn all_say(&self, line: &str) {
-        for node in &self.nodes {
-            let says = async || node.metrics().await.lines().any(|said| said == line).then_some(());
-            until(line, says).await;
+    /// Waits until this line is in the metrics of all nodes.
+    pub(super) async fn all_say(&self, line: &str) {
+        for node in 0..self.nodes.len() {
+            until(line, async || self.says(node, line).await.then_some(())).await;
         }
+    }
+
+    /// Whether this line is in the metrics of a node.
+    pub(super) async fn says(&self, node: usize, line: &str) -> bool {
+        self.nodes[node].metrics().await.lines().any(|said| said == line)
     }
 
     /// What the nodes have said, for whoever looks for a reason.
     pub(super) fn said(&self) -> String {
         self.nodes.iter().map(|node| node.program.said()).collect::<Vec<_>>().join("\n---\n")
     }
+}
+
+async fn node(rules: &str, setting: (&str, &str)) -> Tidegate {
+    Tidegate::set_up(Folder::of(rules), &[setting, ("TIDEGATE_REDIS_DEADLINE", "200ms")]).await
 }
 
 /// Holds a history against everything that must be so, and prints its figures.

@@ -6,6 +6,7 @@ mod trees;
 mod short_ways;
 mod trouble;
 mod last_resort;
+mod throttles;
 mod switches;
 mod explanations;
 mod soak;

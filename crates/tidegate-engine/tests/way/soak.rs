@@ -7,7 +7,7 @@ use std::thread::scope;
 use super::*;
 use tidegate_core::{Plan, Ticket};
 use tidegate_store::history::{Claims, Event, Follower, What};
-use tidegate_store::{Answer, Hold, Settlement, StoreError};
+use tidegate_store::{Answer, Hold, Settlement, StoreError, Verdicts};
 
 /// A store that is followed by the history checker: each decision is replayed through core as it is made.
 struct Followed {
@@ -43,6 +43,9 @@ impl Store for Followed {
     }
     async fn refund(&self, plan: &Plan, charged_at: Timestamp, now: Timestamp) -> Result<(), StoreError> {
         self.store.refund(plan, charged_at, now).await
+    }
+    async fn raise(&self, plan: &Plan, now: Timestamp) -> Result<Verdicts, StoreError> {
+        self.store.raise(plan, now).await
     }
     async fn reset(&self, plan: &Plan, now: Timestamp) -> Result<usize, StoreError> {
         self.store.reset(plan, now).await

@@ -1,7 +1,7 @@
 use super::*;
 use tidegate_core::{Plan, Ticket};
 use tidegate_engine::Consistency;
-use tidegate_store::{Answer, Hold, Settlement, StoreError};
+use tidegate_store::{Answer, Hold, Settlement, StoreError, Verdicts};
 
 /// A store that never answers, in one of two ways.
 pub(super) struct Broken {
@@ -38,6 +38,9 @@ impl Store for Broken {
         self.fail()
     }
     async fn refund(&self, _: &Plan, _: Timestamp, _: Timestamp) -> Result<(), StoreError> {
+        self.fail()
+    }
+    async fn raise(&self, _: &Plan, _: Timestamp) -> Result<Verdicts, StoreError> {
         self.fail()
     }
     async fn reset(&self, _: &Plan, _: Timestamp) -> Result<usize, StoreError> {
@@ -95,6 +98,9 @@ impl Store for Hasty {
     }
     async fn refund(&self, plan: &Plan, charged_at: Timestamp, now: Timestamp) -> Result<(), StoreError> {
         self.0.refund(plan, charged_at, now).await
+    }
+    async fn raise(&self, plan: &Plan, now: Timestamp) -> Result<Verdicts, StoreError> {
+        self.0.raise(plan, now).await
     }
     async fn reset(&self, plan: &Plan, now: Timestamp) -> Result<usize, StoreError> {
         self.0.reset(plan, now).await

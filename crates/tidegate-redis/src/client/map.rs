@@ -6,7 +6,7 @@ use redis::Value;
 
 use super::address::Place;
 use super::node::Node;
-use super::slots::SLOTS;
+use super::slots::{SLOTS, Slots};
 
 /// Servers, and which of them has which slot.
 #[derive(Default)]
@@ -46,6 +46,18 @@ impl Map {
             None => self.nodes.first(),
             Some(owners) => self.nodes.get(usize::from(owners[usize::from(slot())])),
         }
+    }
+
+    /// Each server with its slots.
+    pub(crate) fn parts(&self) -> Vec<(&Arc<Node>, Slots)> {
+        let Some(owners) = &self.owners else {
+            return self.nodes.iter().map(|node| (node, Slots::All)).collect();
+        };
+        let of = |index: usize| {
+            let is_its_own = move |(slot, owner): (u16, &u16)| (usize::from(*owner) == index).then_some(slot);
+            Slots::of((0..SLOTS).zip(owners).filter_map(is_its_own))
+        };
+        self.nodes.iter().enumerate().map(|(index, node)| (node, of(index))).collect()
     }
 
     /// The server at a place, if it is one of these.

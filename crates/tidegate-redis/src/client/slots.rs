@@ -13,6 +13,55 @@ pub(crate) fn slot_of_tag(tag: &[u8]) -> u16 {
     crc16(tag) % SLOTS
 }
 
+/// A tag of keys in a slot: the first number that is one, which one in 16 384 is.
+pub(crate) fn tag_in(slot: u16) -> String {
+    let mut tags = (0..u32::MAX).map(|number| number.to_string());
+    tags.find(|tag| slot_of_tag(tag.as_bytes()) == slot).expect("numbers have every checksum")
+}
+
+/// All slots, or some of a Cluster's.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Slots {
+    All,
+    /// A bit for each.
+    Some(Box<[u64; SLOTS as usize / 64]>),
+}
+
+impl Slots {
+    /// These.
+    pub(crate) fn of(slots: impl IntoIterator<Item = u16>) -> Self {
+        let mut bits = Box::new([0; SLOTS as usize / 64]);
+        for slot in slots {
+            bits[usize::from(slot / 64)] |= 1 << (slot % 64);
+        }
+        Self::Some(bits)
+    }
+
+    pub(crate) fn has(&self, slot: u16) -> bool {
+        match self {
+            Self::All => true,
+            Self::Some(bits) => bits[usize::from(slot / 64)] >> (slot % 64) & 1 == 1,
+        }
+    }
+
+    /// The lowest.
+    pub(crate) fn first(&self) -> Option<u16> {
+        (0..SLOTS).find(|slot| self.has(*slot))
+    }
+}
+
+/// How many there are, not which.
+impl std::fmt::Debug for Slots {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::All => f.write_str("Slots(all)"),
+            Self::Some(bits) => {
+                write!(f, "Slots({})", bits.iter().map(|bits| bits.count_ones()).sum::<u32>())
+            }
+        }
+    }
+}
+
 /// What stands between the first `{` and the next `}`, if that is anything.
 fn tag(key: &[u8]) -> &[u8] {
     let Some(open) = key.iter().position(|&byte| byte == b'{') else { return key };
@@ -48,7 +97,7 @@ const fn table() -> [u16; 256] {
 
 #[cfg(test)]
 mod tests {
-    use super::{crc16, slot_of_key, slot_of_tag};
+    use super::{SLOTS, Slots, crc16, slot_of_key, slot_of_tag, tag_in};
 
     #[test]
     fn the_checksum_is_the_one_of_the_cluster_specification() {
@@ -65,5 +114,20 @@ mod tests {
             assert_eq!(slot_of_key(key.as_bytes()), slot_of_tag(key.as_bytes()));
         }
         assert_eq!(slot_of_key(b"foo{{bar}}zap"), slot_of_tag(b"{bar"));
+    }
+
+    #[test]
+    fn every_slot_has_a_tag() {
+        for slot in (0..SLOTS).step_by(1_000).chain([SLOTS - 1]) {
+            assert_eq!(slot_of_tag(tag_in(slot).as_bytes()), slot);
+        }
+    }
+
+    #[test]
+    fn slots_are_told_apart() {
+        let some = Slots::of([64, 63, 16_383]);
+        assert_eq!((0..SLOTS).filter(|slot| some.has(*slot)).collect::<Vec<_>>(), [63, 64, 16_383]);
+        assert_eq!((some.first(), Slots::of([]).first(), Slots::All.first()), (Some(63), None, Some(0)));
+        assert!(Slots::All.has(16_383));
     }
 }

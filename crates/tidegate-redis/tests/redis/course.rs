@@ -1,7 +1,7 @@
 //! A random history as it goes on: what is asked next, and what the reference store says to it.
 
 use tidegate_core::{Plan, Timestamp};
-use tidegate_store::{Answer, AtEnd, Hold, Reference, Settlement, Store, StoreError};
+use tidegate_store::{Answer, AtEnd, Hold, Reference, Settlement, Store, StoreError, Verdicts};
 
 use crate::history::{Event, What, plan};
 
@@ -23,6 +23,7 @@ pub(crate) enum Came {
     Answer(Answer),
     Settled(Settlement),
     Units(u64),
+    Raised(Verdicts),
     Until(Option<Timestamp>),
     Done,
 }
@@ -76,6 +77,7 @@ pub(crate) async fn act(
         }
         What::Release => store.release(plan, now).await.map(Came::Units),
         What::Renew => store.renew(plan, now).await.map(Came::Until),
+        What::Raise => store.raise(plan, now).await.map(Came::Raised),
         // How much was forgotten depends on what had emptied before.
         What::Reset => store.reset(plan, now).await.map(|_| Came::Done),
         What::Reserve { term_us, lent } => {

@@ -26,6 +26,7 @@ pub(crate) enum What {
     },
     Release,
     Renew,
+    Raise,
     Reset,
     Reserve {
         term_us: u64,
@@ -125,6 +126,7 @@ fn event(asked: BoxedStrategy<Vec<Asked>>, name: BoxedStrategy<Option<u8>>) -> i
         3 => prop_oneof![Just(0), 0..4_000_000_u64, 0..7_200_000_000_u64].prop_map(|before_us| What::Refund { before_us }),
         2 => Just(What::Release),
         2 => Just(What::Renew),
+        2 => Just(What::Raise),
         1 => Just(What::Reset),
         6 => (1..8_000_000_u64, any::<bool>()).prop_map(|(term_us, lent)| What::Reserve { term_us, lent }),
         5 => (0..64_usize, prop::option::of(0..6_u64)).prop_map(|(which, times)| What::Settle { which, times }),

@@ -36,6 +36,7 @@ pub(super) static FILE: Object = Object {
             doc: "Tenants with servers of their own: domain/tenant and an address; domain/* for all of a domain.",
         },
         part("redis", &REDIS),
+        part("resp", &RESP),
         part("log", &LOG),
         part("headers", &HEADERS),
         part("admin", &ADMIN),
@@ -53,7 +54,7 @@ pub(super) static FILE: Object = Object {
 static LISTEN: Object = Object {
     name: "listen",
     doc: "Where each door listens.",
-    keys: &[key("grpc"), key("http"), key("admin")],
+    keys: &[key("grpc"), key("http"), key("resp"), key("admin")],
 };
 
 static REDIS: Object = Object {
@@ -73,6 +74,9 @@ static REDIS: Object = Object {
         key("private_key"),
     ],
 };
+
+static RESP: Object =
+    Object { name: "resp", doc: "Who may ask over the Redis protocol.", keys: &[key("password_file")] };
 
 static LOG: Object =
     Object { name: "log", doc: "What is logged, and how.", keys: &[key("level"), key("format")] };

@@ -106,6 +106,7 @@ fn from_file(path: &Path, config: &mut Config) -> Result<(), ConfigError> {
         redis.authorities.as_mut(),
         redis.certificate.as_mut(),
         redis.private_key.as_mut(),
+        config.resp.password_file.as_mut(),
     ];
     for path in files.into_iter().flatten() {
         *path = folder.join(&path);

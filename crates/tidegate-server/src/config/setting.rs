@@ -47,6 +47,9 @@ settings! {
     "listen.http" "TIDEGATE_HTTP" Some("http"), "0.0.0.0:8080",
         "Where the HTTP API listens, or off",
         |config, text| config.listen.http = value::address(text)?;
+    "listen.resp" "TIDEGATE_RESP" Some("resp"), "off",
+        "Where the Redis protocol is spoken, such as 127.0.0.1:6380, or off",
+        |config, text| config.listen.resp = value::address(text)?;
     "listen.admin" "TIDEGATE_ADMIN" Some("admin"), "127.0.0.1:6070",
         "Where metrics and administration listen, or off; beyond this machine only with a token or client certificates",
         |config, text| config.listen.admin = value::address(text)?;
@@ -92,6 +95,9 @@ settings! {
     "redis.private_key" "TIDEGATE_REDIS_PRIVATE_KEY" None, "none",
         "Its private key (PEM)",
         |config, text| config.redis.private_key = value::path(text)?;
+    "resp.password_file" "TIDEGATE_RESP_PASSWORD_FILE" None, "none",
+        "A file with the password that callers over the Redis protocol must send (AUTH); without it they need none",
+        |config, text| config.resp.password_file = value::path(text)?;
     "log.level" "TIDEGATE_LOG_LEVEL" Some("log-level"), "info",
         "What is logged: error, warn, info, debug or trace",
         |config, text| config.log.level = value::level(text)?;
@@ -137,7 +143,7 @@ settings! {
         "Attributes that only they may state; what others say of them is left out and counted",
         |config, text| config.trust.attributes = value::names(text)?;
     "trust.doors" "TIDEGATE_TRUST_DOORS" None, "none",
-        "Doors where that is so besides forward-auth: some of grpc and http, with commas between; without it their callers may state everything",
+        "Doors where that is so besides forward-auth: some of grpc, http and resp, with commas between; without it their callers may state everything",
         |config, text| config.trust.doors = value::doors(text, &Trust::DOORS)?;
     "envoy.undecided" "TIDEGATE_ENVOY_UNDECIDED" None, "over_limit",
         "What Envoy is answered if nobody could decide and the class refuses: over_limit, or unavailable (its failure mode decides)",
@@ -151,8 +157,8 @@ settings! {
     "tls.client_authorities" "TIDEGATE_TLS_CLIENT_AUTHORITIES" None, "none",
         "A file with the authorities (PEM) that must vouch for whoever connects to an encrypted door; without it nobody has to show a certificate",
         |config, text| config.tls.client_authorities = value::path(text)?;
-    "tls.doors" "TIDEGATE_TLS_DOORS" None, "grpc,http",
-        "Which doors are encrypted: some of grpc, http and admin, with commas between",
+    "tls.doors" "TIDEGATE_TLS_DOORS" None, "grpc,http,resp",
+        "Which doors are encrypted: some of grpc, http, resp and admin, with commas between",
         |config, text| config.tls.doors = value::doors(text, &Tls::DOORS)?;
     "limits.in_flight" "TIDEGATE_LIMITS_IN_FLIGHT" None, "10000",
         "Checks under way at once, for each door; beyond it comfort passes and security is kept",

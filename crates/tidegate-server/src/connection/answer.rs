@@ -82,7 +82,7 @@ pub(super) async fn answer(
 }
 
 /// What comes of a future; `None` if it panics.
-async fn contained<F: Future>(future: F) -> Option<F::Output> {
+pub(crate) async fn contained<F: Future>(future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     poll_fn(|context| {
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));

@@ -13,6 +13,7 @@ use super::{Kind, MOST_RULES, Metrics, Text};
 
 pub(super) fn write(text: &mut Text, metrics: &Metrics) {
     decisions(text, metrics);
+    throttles(text, metrics);
     durations(text, metrics);
     troubles(text, metrics);
     failed_open(text, metrics);
@@ -56,6 +57,14 @@ fn counted(observed: &Observed) -> (Vec<Line>, Row) {
 
 fn row(counts: &RuleCounts) -> Row {
     Came::ALL.map(|came| counts.get(came))
+}
+
+fn throttles(text: &mut Text, metrics: &Metrics) {
+    let (allowed, denied) = metrics.engine.observed().throttles();
+    let help = "Decisions about limits that callers brought along (CL.THROTTLE, THROTTLE).";
+    text.family("ratelimit_throttles_total", Kind::Counter, help)
+        .value(&[("outcome", Came::Allowed.word())], allowed)
+        .value(&[("outcome", Came::Denied.word())], denied);
 }
 
 fn durations(text: &mut Text, metrics: &Metrics) {

@@ -99,6 +99,8 @@ fn local(text: &mut Text, shared: &Shared) {
     }
     text.family("ratelimit_debts", Kind::Gauge, "Counters that owe something to the store.")
         .value(&[], standing.owing);
+    let help = "Counters that a server has lost and was not told again yet.";
+    text.family("ratelimit_counters_untold", Kind::Gauge, help).value(&[], standing.untold);
 }
 
 fn nodes(text: &mut Text, news: &News) {
@@ -106,7 +108,7 @@ fn nodes(text: &mut Text, news: &News) {
     text.family(
         "ratelimit_store_losses_total",
         Kind::Counter,
-        "How often the store was found to have lost its counters.",
+        "How often a server of the store was found to have lost its counters.",
     )
     .value(&[], news.losses);
 }

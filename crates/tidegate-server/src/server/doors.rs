@@ -6,6 +6,7 @@ use axum::Router;
 use tidegate_engine::Engine;
 use tidegate_wire::door::{Clock, Door, DoorSettings, PartitionSecret};
 use tidegate_wire::headers;
+use tidegate_wire::resp::{Password, Service};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -15,12 +16,12 @@ use crate::config::{Config, Limits};
 use crate::cores::Cores;
 use crate::error::Error;
 use crate::health::Health;
-use crate::listener::{self, Counts, Phase};
+use crate::listener::{self, Counts, Phase, Serves};
 use crate::metrics::Measured;
 use crate::secret::Token;
 use crate::stack::Stack;
 use crate::tls::Tls;
-use crate::{grpc, http};
+use crate::{grpc, http, resp};
 
 /// The bounds of the admin door: it serves a few on this machine.
 const ADMIN_CONNECTIONS: usize = 64;
@@ -36,7 +37,7 @@ impl Doors {
         Self { phase: watch::Sender::new(Phase::Serving), tasks: JoinSet::new() }
     }
 
-    pub(super) fn serve(&mut self, listener: TcpListener, door: listener::Door, cores: &Arc<Cores>) {
+    pub(super) fn serve(&mut self, listener: TcpListener, door: impl Serves, cores: &Arc<Cores>) {
         self.tasks.spawn(listener::serve(listener, door, Arc::clone(cores), self.phase.subscribe()));
     }
 
@@ -97,6 +98,14 @@ impl Ways<'_> {
     /// What encrypts a door, if it is.
     pub(super) fn tls(&self, door: &str) -> Option<Arc<Tls>> {
         self.tls.clone().filter(|_| self.config.tls.covers(door))
+    }
+
+    /// The Redis protocol.
+    pub(super) fn resp(&self, password: Option<Password>, measured: &mut Vec<Measured>) -> resp::Door {
+        let way = self.way("resp");
+        let counts = note(measured, "resp", Some(way.clone()));
+        let tls = self.tls("resp");
+        resp::Door { service: Service::new(way, password), tls, limits: self.config.limits, counts }
     }
 
     /// Each door has a way of its own, so that a flood through one does not close the others.

@@ -15,6 +15,8 @@ pub struct Addresses {
     pub grpc: Option<SocketAddr>,
     /// The HTTP API.
     pub http: Option<SocketAddr>,
+    /// The Redis protocol.
+    pub resp: Option<SocketAddr>,
     /// Metrics and administration.
     pub admin: Option<SocketAddr>,
 }
@@ -23,6 +25,7 @@ pub struct Addresses {
 pub(super) struct Listeners {
     pub(super) grpc: Option<TcpListener>,
     pub(super) http: Option<TcpListener>,
+    pub(super) resp: Option<TcpListener>,
     pub(super) admin: Option<TcpListener>,
     pub(super) addresses: Addresses,
 }
@@ -32,9 +35,10 @@ impl Listeners {
     pub(super) async fn bind(config: &Config) -> Result<Self, Error> {
         let (grpc, grpc_at) = open("grpc", config.listen.grpc).await?;
         let (http, http_at) = open("http", config.listen.http).await?;
+        let (resp, resp_at) = open("resp", config.listen.resp).await?;
         let (admin, admin_at) = open("admin", config.listen.admin).await?;
-        let addresses = Addresses { grpc: grpc_at, http: http_at, admin: admin_at };
-        Ok(Self { grpc, http, admin, addresses })
+        let addresses = Addresses { grpc: grpc_at, http: http_at, resp: resp_at, admin: admin_at };
+        Ok(Self { grpc, http, resp, admin, addresses })
     }
 }
 
@@ -56,11 +60,12 @@ fn proves(config: &Config) -> bool {
 
 /// What settings cannot say by themselves.
 pub(super) fn check(config: &Config) -> Result<(), Error> {
+    let doors = [config.listen.grpc, config.listen.http, config.listen.resp];
     match config.listen.admin {
         Some(address) if !address.ip().is_loopback() && !proves(config) => {
             Err(Error::AdminExposed { address })
         }
-        _ if config.listen.grpc.is_none() && config.listen.http.is_none() => Err(Error::NoDoor),
+        _ if doors.iter().all(Option::is_none) => Err(Error::NoDoor),
         _ => Ok(()),
     }
 }

@@ -42,7 +42,7 @@ async fn health_is_told_over_http_and_grpc() {
         assert_eq!((answer.status, answer.body.as_str()), (200, body), "{path}");
     }
     let mut client = HealthClient::new(world.channel().await);
-    for service in ["", "ratelimit"] {
+    for service in ["", "ratelimit", "tidegate.v1.Limits"] {
         let answer = client.check(HealthCheckRequest { service: service.into() }).await.unwrap().into_inner();
         assert_eq!(answer.status(), ServingStatus::Serving, "{service}");
     }
@@ -62,7 +62,9 @@ async fn the_services_describe_themselves() {
     let answer = answers.message().await.unwrap().unwrap().message_response;
     let Some(MessageResponse::ListServicesResponse(listed)) = answer else { panic!("{answer:?}") };
     let names: Vec<&str> = listed.service.iter().map(|service| service.name.as_str()).collect();
-    for name in ["envoy.service.ratelimit.v3.RateLimitService", "grpc.health.v1.Health"] {
+    let expected =
+        ["envoy.service.ratelimit.v3.RateLimitService", "tidegate.v1.Limits", "grpc.health.v1.Health"];
+    for name in expected {
         assert!(names.contains(&name), "{name} is not among {names:?}");
     }
 }
@@ -143,7 +145,7 @@ async fn a_server_does_not_start_exposed_or_without_doors() {
     exposed.listen.admin = Some(([0, 0, 0, 0], 0).into());
     assert!(matches!(start(&exposed).await, Err(Error::AdminExposed { .. })));
     let mut closed = config();
-    (closed.listen.grpc, closed.listen.http) = (None, None);
+    (closed.listen.grpc, closed.listen.http, closed.listen.resp) = (None, None, None);
     assert!(matches!(start(&closed).await, Err(Error::NoDoor)));
     let world = World::new().await;
     let mut taken = config();

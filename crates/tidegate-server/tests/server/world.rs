@@ -36,6 +36,7 @@ pub(crate) fn config() -> Config {
     let free = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
     let mut config = Config::default();
     (config.listen.grpc, config.listen.http, config.listen.admin) = (free, free, free);
+    config.listen.resp = free;
     config.shutdown.lame_duck = Duration::ZERO;
     config.checkpoint.place = Place::Off;
     config
@@ -68,6 +69,10 @@ impl World {
 
     pub(crate) fn http(&self) -> SocketAddr {
         self.server.addresses().http.unwrap()
+    }
+
+    pub(crate) fn resp(&self) -> SocketAddr {
+        self.server.addresses().resp.unwrap()
     }
 
     pub(crate) fn admin(&self) -> SocketAddr {

@@ -1,4 +1,4 @@
-//! Reserve, commit, cancel; release, renew; refund.
+//! Reserve, commit, cancel; release, renew; refund; raise.
 
 use tidegate_core::{Limit, Plan, Ticket, Timestamp};
 
@@ -25,6 +25,7 @@ pub(super) fn cases<S: Store>(exact: bool) -> Vec<Case<S>> {
         ("what is settled in a later window is settled there", settled_in_a_later_window),
         ("a loan that ends gives back its own slot and no other", a_loan_gives_back_its_own_slot),
         ("a window that has passed has nothing to give back", a_passed_window_gives_nothing_back),
+        ("a raise leaves slots alone", a_raise_leaves_slots_alone),
     ];
     if exact {
         cases.push(("less than reserved is given back", less_is_given_back));
@@ -33,6 +34,7 @@ pub(super) fn cases<S: Store>(exact: bool) -> Vec<Case<S>> {
         cases.push(("an unsettled reservation stays spent", an_unsettled_reservation_stays_spent));
         cases.push(("a loan comes back by itself", a_loan_comes_back_by_itself));
         cases.push(("a refund is clamped", a_refund_is_clamped));
+        cases.push(("a counter is raised to what it lacks, once", a_counter_is_raised_to_what_it_lacks));
         cases.push((
             "what a late clock reserved comes back whole",
             what_a_late_clock_reserved_comes_back_whole,
@@ -259,4 +261,26 @@ fn a_passed_window_gives_nothing_back<S: Store>(store: &S) {
     decide(store, &single("window", limit, 4), next);
     assert_eq!(wait(store.refund(&single("window", limit, 10), START, next)), Ok(()));
     assert_eq!(remaining(store, &single("window", limit, 1), next), 6);
+}
+
+fn a_counter_is_raised_to_what_it_lacks<S: Store>(store: &S) {
+    for (name, limit) in every_rate_limit(10) {
+        assert!(decide(store, &single(name, limit, 2), START).allowed(), "{name}");
+        // Again and again, less and more, as nodes that do not know of each other tell it.
+        for (units, left) in [(6, 4), (6, 4), (1, 4), (8, 2), (0, 2)] {
+            let verdicts = wait(store.raise(&single(name, limit, units), START)).expect("the store raises");
+            assert_eq!(verdicts[0].remaining, left, "{name}");
+            assert_eq!(remaining(store, &single(name, limit, 1), START), left, "{name}");
+        }
+        assert_eq!(
+            wait(store.raise(&single(name, limit, 13), START)).map(|told| told[0].debt),
+            Ok(3),
+            "{name}"
+        );
+    }
+}
+
+fn a_raise_leaves_slots_alone<S: Store>(store: &S) {
+    let room = single("room", slots(2), 2);
+    assert_eq!(wait(store.raise(&room, START)).map(|told| told[0].remaining), Ok(2));
 }

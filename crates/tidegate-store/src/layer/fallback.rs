@@ -4,6 +4,8 @@
 //! nobody gets a second burst when the store is back: [`Fallback::pay_back`] does that, largest debts first. Plans on which
 //! [exactness hangs](tidegate_core::Class::is_exact) are never decided here.
 //!
+//! What the store [has lost](Fallback::lost) of long windows it is [told again](Fallback::tell_again), step by step.
+//!
 //! **Bounds.** While the store is away, n nodes together admit at most the limit and n units more (parts are rounded up, and one
 //! request that is allowed by the limit is allowed by a part of it), and what the store had admitted that this node had not
 //! heard of. A debt that finds no room in the ledger is lost: at most this node's part of that limit.
@@ -12,7 +14,9 @@ mod known;
 mod long;
 mod ledger;
 mod leftover;
+mod untold;
 mod repay;
+mod retell;
 mod availability;
 
 pub use availability::Availability;
@@ -21,7 +25,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tidegate_core::{Charge, KeyRef, Limit, Pay, Plan, Ticket, Timestamp};
 
-use crate::contract::{Answer, Hold, Settlement, Store, StoreError};
+use crate::contract::{Answer, Hold, Settlement, Store, StoreError, Verdicts};
 use crate::layer::Members;
 use crate::memory::Memory;
 use availability::Answers;
@@ -29,6 +33,7 @@ use known::Known;
 use ledger::Ledger;
 use leftover::Leftover;
 use long::Long;
+use untold::Untold;
 
 /// A store, and this node alone when it cannot answer.
 pub struct Fallback<S> {
@@ -39,6 +44,7 @@ pub struct Fallback<S> {
     long: Long,
     ledger: Ledger,
     leftover: Leftover,
+    untold: Untold,
     counts: Counts,
 }
 
@@ -61,14 +67,16 @@ pub struct Standing {
     pub lost: u64,
     /// Units that were paid back, since the start.
     pub paid_back: u64,
+    /// Counters that the store has lost and was not told again yet.
+    pub untold: usize,
 }
 
 impl<S: Store> Fallback<S> {
     /// Goes on in that memory when the other store cannot answer.
     pub fn new(inner: S, local: Memory, members: Members) -> Self {
         let (known, long, ledger) = (Known::default(), Long::default(), Ledger::default());
-        let (leftover, counts) = (Leftover::default(), Counts::default());
-        Self { inner, local, members, known, long, ledger, leftover, counts }
+        let (leftover, untold, counts) = (Leftover::default(), Untold::default(), Counts::default());
+        Self { inner, local, members, known, long, ledger, leftover, untold, counts }
     }
 
     /// The store that has the one true count.
@@ -93,6 +101,7 @@ impl<S: Store> Fallback<S> {
             owing: self.ledger.len(),
             lost: self.ledger.lost(),
             paid_back: self.counts.paid_back.load(Ordering::Relaxed),
+            untold: self.untold.len(),
         }
     }
 
@@ -103,7 +112,7 @@ impl<S: Store> Fallback<S> {
 
     /// Forgets what was known of counters and what they owe; how many of both there were.
     pub fn purge(&self) -> usize {
-        self.known.purge() + self.long.purge() + self.ledger.purge()
+        self.known.purge() + self.long.purge() + self.ledger.purge() + self.untold.purge()
     }
 
     /// Units that count here and have not drained or left their window.
@@ -113,9 +122,7 @@ impl<S: Store> Fallback<S> {
             return 0;
         }
         let read = self.local.read_now(&plan, now);
-        read.ok()
-            .and_then(|answer| answer.verdicts.first().copied())
-            .map_or(0, |verdict| verdict.limit.saturating_sub(verdict.remaining).saturating_add(verdict.debt))
+        read.ok().and_then(|answer| answer.verdicts.first().copied()).map_or(0, |verdict| verdict.used())
     }
 
     fn forget_locally(&self, key: KeyRef<'_>, limit: &Limit, now: Timestamp) {
@@ -211,7 +218,7 @@ impl<S: Store> Fallback<S> {
 
     /// Takes the store's word on counters in place of what this node had counted.
     fn heard(&self, plan: &Plan, answer: &Answer, now: Timestamp) {
-        self.remember(plan, answer, now);
+        self.remember(plan, &answer.verdicts, now);
         if self.leftover.is_empty() {
             return;
         }
@@ -223,8 +230,8 @@ impl<S: Store> Fallback<S> {
     }
 
     /// Remembers what the store said.
-    fn remember(&self, plan: &Plan, answer: &Answer, now: Timestamp) {
-        for (charge, verdict) in plan.charges().zip(&answer.verdicts) {
+    fn remember(&self, plan: &Plan, verdicts: &Verdicts, now: Timestamp) {
+        for (charge, verdict) in plan.charges().zip(verdicts) {
             if charge.limit.term_us().is_none() {
                 self.known.put(charge.key, charge.limit, verdict, now);
                 self.long.put(charge.key, charge.limit, verdict, now);
@@ -326,9 +333,17 @@ impl<S: Store> Store for Fallback<S> {
         }
     }
 
+    async fn raise(&self, plan: &Plan, now: Timestamp) -> Result<Verdicts, StoreError> {
+        let verdicts = self.inner.raise(plan, now).await?;
+        self.remember(plan, &verdicts, now);
+        Ok(verdicts)
+    }
+
     async fn reset(&self, plan: &Plan, now: Timestamp) -> Result<usize, StoreError> {
         for charge in plan.charges() {
             self.known.take(charge.key);
+            self.long.forget(charge.key);
+            self.untold.take(charge.key);
             self.ledger.forget(charge.key);
             self.leftover.take(charge.key);
         }

@@ -5,7 +5,7 @@ use std::future::Future;
 use tidegate_core::{Plan, Ticket, Timestamp};
 use tidegate_store::history::Claims;
 use tidegate_store::layer::{Fallback, Members};
-use tidegate_store::{Answer, Hold, Memory, Reference, Settlement, Store, StoreError, conformance};
+use tidegate_store::{Answer, Hold, Memory, Reference, Settlement, Store, StoreError, Verdicts, conformance};
 
 /// The simplest layer: everything goes through.
 struct Through<S>(S);
@@ -34,6 +34,9 @@ impl<S: Store> Store for Through<S> {
     }
     async fn refund(&self, plan: &Plan, charged_at: Timestamp, now: Timestamp) -> Result<(), StoreError> {
         self.0.refund(plan, charged_at, now).await
+    }
+    async fn raise(&self, plan: &Plan, now: Timestamp) -> Result<Verdicts, StoreError> {
+        self.0.raise(plan, now).await
     }
     async fn reset(&self, plan: &Plan, now: Timestamp) -> Result<usize, StoreError> {
         self.0.reset(plan, now).await

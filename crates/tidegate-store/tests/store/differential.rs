@@ -15,6 +15,7 @@ enum What {
     Decide,
     Read,
     Refund,
+    Raise,
     Reset,
     /// Reserves, and settles at so many times the cost.
     Reserve(u64),
@@ -58,6 +59,7 @@ fn events(keys: u16) -> impl Strategy<Value = Vec<Event>> {
         12 => Just(What::Decide),
         2 => Just(What::Read),
         2 => Just(What::Refund),
+        2 => Just(What::Raise),
         1 => Just(What::Reset),
         2 => (0..4_u64).prop_map(What::Reserve),
     ];
@@ -103,6 +105,7 @@ fn compare(events: &[Event], memory: &Memory) -> Result<(), TestCaseError> {
             What::Refund => {
                 prop_assert_eq!(memory.refund_now(&plan, now, now), reference.refund_now(&plan, now, now));
             }
+            What::Raise => prop_assert_eq!(memory.raise_now(&plan, now), reference.raise_now(&plan, now)),
             What::Reset => {
                 memory.reset_now(&plan, now);
                 reference.reset_now(&plan, now);

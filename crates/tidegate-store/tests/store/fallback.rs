@@ -7,17 +7,17 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use tidegate_core::{Class, Key, KeyRef, Limit, Plan, Rate, Ticket, Timestamp, Window};
+use tidegate_core::{Class, Key, KeyRef, Limit, Plan, Rate, Ticket, Timestamp};
 use tidegate_store::layer::{Fallback, Members};
-use tidegate_store::{Answer, Hold, Memory, Settlement, Store, StoreError};
+use tidegate_store::{Answer, Hold, Memory, Settlement, Store, StoreError, Verdicts};
 
-const START: Timestamp = Timestamp::from_micros(1_790_000_000_000_000);
+pub(super) const START: Timestamp = Timestamp::from_micros(1_790_000_000_000_000);
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// What a store does with what it is asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-enum Does {
+pub(super) enum Does {
     Answer,
     Refuse,
     /// It refuses keys that live elsewhere.
@@ -28,18 +28,18 @@ enum Does {
 
 /// A store that can be taken away, as a whole or for some keys. Clones are the same store.
 #[derive(Clone)]
-struct Away(Arc<(Mutex<Memory>, AtomicU8)>);
+pub(super) struct Away(Arc<(Mutex<Memory>, AtomicU8)>);
 
 impl Away {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self(Arc::new((Mutex::new(Memory::new()), AtomicU8::new(Does::Answer as u8))))
     }
 
-    fn does(&self, what: Does) {
+    pub(super) fn does(&self, what: Does) {
         self.0.1.store(what as u8, Ordering::SeqCst);
     }
 
-    fn loses_everything(&self) {
+    pub(super) fn loses_everything(&self) {
         *self.0.0.lock().unwrap() = Memory::new();
     }
 
@@ -61,7 +61,7 @@ fn away(maybe_charged: bool) -> StoreError {
 }
 
 /// Whether a key lives on the server that is away when only some are refused.
-fn lives_elsewhere(key: KeyRef<'_>) -> bool {
+pub(super) fn lives_elsewhere(key: KeyRef<'_>) -> bool {
     key.bytes().windows(9).any(|bytes| bytes == b"elsewhere")
 }
 
@@ -93,13 +93,19 @@ impl Store for Away {
     async fn refund(&self, plan: &Plan, charged_at: Timestamp, now: Timestamp) -> Result<(), StoreError> {
         self.asked(|store| store.refund_now(plan, charged_at, now))?
     }
+    async fn raise(&self, plan: &Plan, now: Timestamp) -> Result<Verdicts, StoreError> {
+        if self.does_now(Does::RefuseSome) && plan.charges().any(|charge| lives_elsewhere(charge.key)) {
+            return Err(away(false));
+        }
+        self.asked(|store| store.raise_now(plan, now))?
+    }
     async fn reset(&self, plan: &Plan, now: Timestamp) -> Result<usize, StoreError> {
         self.asked(|store| store.reset_now(plan, now))
     }
 }
 
 /// Nothing here waits for anybody.
-fn now<T>(future: impl Future<Output = T>) -> T {
+pub(super) fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
         Poll::Pending => unreachable!("stores in memory answer at once"),
@@ -107,24 +113,24 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// One of so many nodes on that store.
-fn node(store: &Away, members: u32) -> Fallback<Away> {
+pub(super) fn node(store: &Away, members: u32) -> Fallback<Away> {
     let dial = Members::default();
     dial.set(members);
     Fallback::new(store.clone(), Memory::with_cap(16 << 20), dial)
 }
 
-fn plan(key: &str, limit: Limit, cost: u64) -> Plan {
+pub(super) fn plan(key: &str, limit: Limit, cost: u64) -> Plan {
     let mut plan = Plan::new();
     plan.charge(Key { home: &[key.as_bytes()], own: &[b"rule"] }, limit, cost).unwrap();
     plan
 }
 
-fn ten() -> Limit {
+pub(super) fn ten() -> Limit {
     Limit::sliding_window(10, MINUTE).unwrap()
 }
 
 /// How many of twenty requests pass.
-fn admitted(node: &Fallback<Away>, plan: &Plan, at: Timestamp) -> usize {
+pub(super) fn admitted(node: &Fallback<Away>, plan: &Plan, at: Timestamp) -> usize {
     (0..20).filter(|_| now(node.decide(plan, at)).unwrap().allowed()).count()
 }
 
@@ -386,53 +392,4 @@ fn a_ledger_that_is_full_loses_and_tells() {
     assert_eq!((node.standing().owing, node.standing().lost), (65_536, 4));
     assert!(node.purge() >= 65_536);
     assert_eq!(node.standing().owing, 0);
-}
-
-fn monthly() -> Limit {
-    Limit::fixed_window(100, Window::Aligned(Duration::from_secs(30 * 86_400))).unwrap()
-}
-
-#[test]
-fn long_windows_go_on_when_the_store_has_lost_them() {
-    let store = Away::new();
-    let nodes = [node(&store, 2), node(&store, 2)];
-    let (long, short) = (plan("alice", monthly(), 10), plan("alice", ten(), 10));
-    for node in &nodes {
-        for _ in 0..4 {
-            assert!(now(node.decide(&long, START)).unwrap().allowed());
-        }
-        drop(now(node.decide(&short, START)));
-        node.confirm();
-    }
-    store.loses_everything();
-    // Before anybody notices, the counter begins anew.
-    assert!(now(nodes[0].decide(&long, START)).unwrap().allowed());
-    let told: usize = nodes.iter().map(|node| now(node.tell_again("second", START))).sum();
-    assert_eq!(told, 1, "the first who comes is believed, and short windows are left alone");
-    let left = now(nodes[1].decide(&plan("alice", monthly(), 1), START)).unwrap().verdicts[0].remaining;
-    assert_eq!(left, 100 - 40 - 10 - 1, "the first node had last heard of forty");
-}
-
-#[test]
-fn a_counter_that_is_new_since_is_not_told_again() {
-    let store = Away::new();
-    let node = node(&store, 1);
-    node.confirm();
-    store.loses_everything();
-    assert!(now(node.decide(&plan("bob", monthly(), 10), START)).unwrap().allowed());
-    assert_eq!(now(node.tell_again("second", START)), 0);
-}
-
-#[test]
-fn a_window_that_has_passed_is_not_told_again() {
-    let store = Away::new();
-    let node = node(&store, 1);
-    let daily = Limit::gcra(Rate::new(10, Duration::from_secs(86_400)).unwrap(), 10).unwrap();
-    assert!(now(node.decide(&plan("bob", daily, 10), START)).unwrap().allowed());
-    node.confirm();
-    store.loses_everything();
-    let half_a_day = START.plus_us(43_200_000_000);
-    assert_eq!(now(node.tell_again("second", half_a_day)), 1);
-    assert_eq!(now(node.decide(&plan("bob", daily, 1), half_a_day)).unwrap().verdicts[0].remaining, 4);
-    assert_eq!(now(node.tell_again("third", START.plus_us(100_000_000_000))), 0);
 }

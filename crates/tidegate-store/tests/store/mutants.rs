@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tidegate_core::{Pay, Plan, Ticket, Timestamp};
 use tidegate_store::history::Claims;
-use tidegate_store::{Answer, Hold, Reference, Settlement, Store, StoreError, conformance};
+use tidegate_store::{Answer, Hold, Reference, Settlement, Store, StoreError, Verdicts, conformance};
 
 /// What is wrong with a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl Store for Flawed {
     async fn decide(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
         match self.1 {
             Flaw::Split => {
-                let mut verdicts = tidegate_store::Verdicts::new();
+                let mut verdicts = Verdicts::new();
                 for index in 0..plan.len() {
                     verdicts.extend(self.0.decide_now(&copy(plan, self.1, |i| i == index), now)?.verdicts);
                 }
@@ -153,6 +153,9 @@ impl Store for Flawed {
     }
     async fn refund(&self, plan: &Plan, charged_at: Timestamp, now: Timestamp) -> Result<(), StoreError> {
         self.0.refund_now(plan, charged_at, now)
+    }
+    async fn raise(&self, plan: &Plan, now: Timestamp) -> Result<Verdicts, StoreError> {
+        self.0.raise_now(plan, now)
     }
     async fn reset(&self, plan: &Plan, now: Timestamp) -> Result<usize, StoreError> {
         Ok(self.0.reset_now(plan, now))

@@ -17,7 +17,7 @@ pub(crate) struct Share<'b> {
 }
 
 impl Budget {
-    pub(super) const fn new(most: usize) -> Self {
+    pub(crate) const fn new(most: usize) -> Self {
         Self { taken: AtomicUsize::new(0), most, refused: AtomicU64::new(0) }
     }
 
@@ -26,7 +26,7 @@ impl Budget {
         Share { budget: self, bytes: 0 }
     }
 
-    pub(super) fn taken(&self) -> usize {
+    pub(crate) fn taken(&self) -> usize {
         self.taken.load(Relaxed)
     }
 

@@ -8,7 +8,7 @@ use tidegate_engine::{Check, Decision, LimitView, Malformed};
 use tidegate_store::Store;
 
 use super::body;
-use crate::door::{Door, decision_id};
+use crate::door::{Door, decision_id, milliseconds};
 use crate::problem::{CONTENT_TYPE, Problem};
 
 /// What a check is answered: by itself, or as one of a batch.
@@ -164,9 +164,4 @@ fn misunderstood(malformed: &Malformed) -> Problem {
         _ => StatusCode::BAD_REQUEST,
     };
     Problem::of_request(status, malformed.to_string())
-}
-
-/// Rounded up, so that nobody returns too early.
-pub(super) const fn milliseconds(us: u64) -> u64 {
-    us.div_ceil(1000)
 }

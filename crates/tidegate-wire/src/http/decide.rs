@@ -12,7 +12,7 @@ use super::answer::{Answer, Result, json_response};
 use super::body::{self, ContentType};
 use super::fields::{Fields, Wrong};
 use super::patience;
-use super::question::Question;
+use crate::door::question::Question;
 use crate::door::{Door, Patience};
 use crate::problem::Problem;
 use crate::trust::Caller;

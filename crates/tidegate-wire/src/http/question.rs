@@ -1,31 +1,10 @@
 //! A check as it comes in JSON.
 
-use std::time::Duration;
-
 use serde_json::Value;
-use tidegate_engine::{Check, Descriptor};
 use tidegate_store::Hold;
 
 use super::fields::{Fields, Wrong, kind};
-use crate::trust::{Caller, Trust};
-
-/// A check, owned.
-pub(super) struct Question {
-    domain: String,
-    attributes: Vec<(String, String)>,
-    descriptors: Vec<Vec<(String, String)>>,
-    cost: u64,
-    idempotency_key: Option<String>,
-}
-
-/// The same as the engine takes it, but for the outermost slices.
-pub(super) struct Pairs<'q> {
-    attributes: Vec<(&'q str, &'q str)>,
-    entries: Vec<Vec<(&'q str, &'q str)>>,
-}
-
-const DEFAULT_HOLD_MS: u64 = 60_000;
-const MAX_HOLD_MS: u64 = 24 * 60 * 60 * 1000;
+use crate::door::question::{self, Question};
 
 impl Question {
     /// Reads `{"domain", "attributes", "descriptors", "cost", "idempotency_key"}`.
@@ -60,45 +39,6 @@ impl Question {
             idempotency_key: fields.text(&["idempotency_key"])?,
         })
     }
-
-    /// Leaves out what the caller claims without being trusted.
-    pub(super) fn keep_what_counts(&mut self, trust: &Trust, caller: Caller) {
-        trust.filter(caller, &mut self.attributes);
-        self.descriptors.iter_mut().for_each(|entries| trust.filter(caller, entries));
-    }
-
-    pub(super) fn pairs(&self) -> Pairs<'_> {
-        Pairs {
-            attributes: borrowed(&self.attributes),
-            entries: self.descriptors.iter().map(|entries| borrowed(entries)).collect(),
-        }
-    }
-
-    pub(super) fn check<'q>(
-        &'q self,
-        pairs: &'q Pairs<'q>,
-        descriptors: &'q [Descriptor<'q>],
-        patience: Option<Duration>,
-    ) -> Check<'q> {
-        Check {
-            domain: &self.domain,
-            attributes: &pairs.attributes,
-            descriptors,
-            cost: self.cost,
-            idempotency_key: self.idempotency_key.as_deref(),
-            patience,
-        }
-    }
-}
-
-impl Pairs<'_> {
-    pub(super) fn descriptors(&self) -> Vec<Descriptor<'_>> {
-        self.entries.iter().map(|entries| Descriptor { entries, limit: None, cost: None }).collect()
-    }
-}
-
-fn borrowed(pairs: &[(String, String)]) -> Vec<(&str, &str)> {
-    pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
 }
 
 /// `{"name": "value", …}`; numbers and truths are taken as text.
@@ -146,14 +86,11 @@ fn text(what: &str, value: Value) -> Result<String, Wrong> {
 }
 
 fn hold(fields: &mut Fields) -> Result<Hold, Wrong> {
-    let ms = fields.count(&["hold_ms"])?.unwrap_or(DEFAULT_HOLD_MS);
-    if !(1..=MAX_HOLD_MS).contains(&ms) {
-        return Err(Wrong(format!("`hold_ms` should be from 1 to {MAX_HOLD_MS}")));
-    }
-    let hold = Hold::lasting(Duration::from_millis(ms));
-    match fields.text(&["at_end"])?.as_deref() {
-        None | Some("keep") => Ok(hold),
-        Some("give_back") => Ok(hold.then_given_back()),
-        Some(_) => Err(Wrong("`at_end` should be \"keep\" or \"give_back\"".to_owned())),
-    }
+    let ms = fields.count(&["hold_ms"])?;
+    let gives_back = match fields.text(&["at_end"])?.as_deref() {
+        None | Some("keep") => false,
+        Some("give_back") => true,
+        Some(_) => return Err(Wrong("`at_end` should be \"keep\" or \"give_back\"".to_owned())),
+    };
+    question::hold(ms, gives_back).map_err(Wrong)
 }

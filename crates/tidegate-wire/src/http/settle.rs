@@ -9,10 +9,10 @@ use tidegate_engine::Settled;
 use tidegate_engine::check::MAX_COST;
 use tidegate_store::Store;
 
-use super::answer::{json_response, milliseconds};
+use super::answer::json_response;
 use super::body::{self, ContentType};
 use super::fields::{Fields, Wrong};
-use crate::door::Door;
+use crate::door::{Door, milliseconds, question};
 use crate::problem::Problem;
 
 pub(super) async fn commit<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
@@ -79,11 +79,7 @@ async fn fields<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<
 
 fn ticket(fields: &mut Fields) -> Result<Ticket, Wrong> {
     let digits = fields.text(&["id"])?.ok_or_else(|| fields.missing("id"))?;
-    let sound = digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    let number = u128::from_str_radix(&digits, 16).ok().filter(|_| sound);
-    number
-        .map(Ticket)
-        .ok_or_else(|| Wrong("`id` should be the 32 hexadecimal digits of a decision".to_owned()))
+    question::ticket(&digits).map_err(Wrong)
 }
 
 pub(super) fn respond(settled: &Settled) -> Response {

@@ -8,12 +8,12 @@ use tonic::metadata::MetadataMap;
 
 /// How long the caller waits, if it says so: `grpc-timeout`, at most eight digits and a unit. What cannot be read is as if
 /// it were not there.
-pub(super) fn of(metadata: &MetadataMap) -> Option<Duration> {
+pub(crate) fn of(metadata: &MetadataMap) -> Option<Duration> {
     parse(metadata.get("grpc-timeout")?.to_str().ok()?)
 }
 
 /// The answer, unless the caller is gone before.
-pub(super) async fn within<T>(
+pub(crate) async fn within<T>(
     deadline: Option<Duration>,
     answer: impl Future<Output = T>,
 ) -> Result<T, Status> {

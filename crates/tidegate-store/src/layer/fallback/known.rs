@@ -101,6 +101,12 @@ impl Word {
         Used { units, of: self.limit }
     }
 
+    /// Whether less of it counts at that instant than of another.
+    pub(super) fn says_less_than(self, other: Self, now: Timestamp) -> bool {
+        // What counts only lessens: mostly there is nothing to work out.
+        self.used < other.used && self.used_at(now).units < other.used_at(now).units
+    }
+
     /// The used part of the limit at that instant, in thousandths.
     pub(super) fn share_at(self, now: Timestamp) -> u64 {
         self.used_at(now).share_of(1000)

@@ -2,7 +2,6 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use tidegate_core::{KeyBuf, KeyRef, Limit, Timestamp, Verdict};
 
@@ -12,6 +11,10 @@ use crate::locked;
 /// Windows from here on are long: an hour.
 const LONG_US: u64 = 3_600_000_000;
 
+/// How long a word is kept beside a later one that says less. That one may be about a counter that began anew, and a loss is
+/// noticed within a few seconds; if none is, units were given back.
+const DOUBT_US: u64 = 10_000_000;
+
 const SHARDS: usize = 16;
 const PER_SHARD: usize = 4_096;
 
@@ -19,31 +22,33 @@ const PER_SHARD: usize = 4_096;
 pub(super) struct Long {
     hasher: RandomState,
     shards: [Mutex<Box<[Option<Entry>]>>; SHARDS],
-    /// Counts how often it was certain that nothing was lost.
-    generation: AtomicU64,
 }
 
 struct Entry {
     key: KeyBuf,
     limit: Limit,
     last: Word,
-    /// What was said before the present generation began, if anything was said since: what comes later may be about a
-    /// counter that began anew.
-    before: Option<Word>,
-    generation: u64,
+    doubt: Option<Doubt>,
 }
 
-/// A counter that was lost.
+/// What was said before a word that said less, and when that one came.
+#[derive(Clone, Copy)]
+struct Doubt {
+    before: Word,
+    since: Timestamp,
+}
+
+/// A counter that was lost, as it was last known.
 pub(super) struct Lost {
     pub(super) key: KeyBuf,
     pub(super) limit: Limit,
-    pub(super) units: u64,
+    pub(super) word: Word,
 }
 
 impl Default for Long {
     fn default() -> Self {
         let shard = |_| Mutex::new((0..PER_SHARD).map(|_| None).collect());
-        Self { hasher: RandomState::new(), shards: std::array::from_fn(shard), generation: AtomicU64::new(0) }
+        Self { hasher: RandomState::new(), shards: std::array::from_fn(shard) }
     }
 }
 
@@ -53,47 +58,58 @@ impl Long {
         if limit.window_us().is_none_or(|window_us| window_us < LONG_US) {
             return;
         }
-        let (last, generation) = (Word::new(limit, verdict, now), self.generation.load(Ordering::Acquire));
-        let hash = self.hasher.hash_one(key.bytes()).to_le_bytes().map(usize::from);
-        let place = (hash[1] * 256 + hash[2]) % PER_SHARD;
-        let entry = &mut locked(&self.shards[hash[0] % SHARDS])[place];
-        match entry {
-            Some(old) if old.key.as_ref() == key => {
-                if old.generation != generation {
-                    (old.before, old.generation) = (Some(old.last), generation);
-                }
-                (old.last, old.limit) = (last, *limit);
-            }
+        let last = Word::new(limit, verdict, now);
+        self.with(key, |place| match place {
+            Some(old) if old.key.as_ref() == key => old.hear(*limit, last, now),
             Some(old) if old.last.share_at(now) > last.share_at(now) => {}
-            _ => *entry = Some(Entry { key: key.into(), limit: *limit, last, before: None, generation }),
-        }
+            _ => *place = Some(Entry { key: key.into(), limit: *limit, last, doubt: None }),
+        });
     }
 
-    /// It is certain that nothing was lost until now.
-    pub(super) fn confirm(&self) {
-        self.generation.fetch_add(1, Ordering::AcqRel);
-    }
-
-    /// What counted before it was lost, as far as it counts now.
-    pub(super) fn lost(&self, now: Timestamp) -> Vec<Lost> {
-        let generation = self.generation.load(Ordering::Acquire);
-        let mut lost = Vec::new();
+    /// What still counts now of all that is remembered.
+    pub(super) fn all(&self, now: Timestamp) -> Vec<Lost> {
+        let mut all = Vec::new();
         for shard in &self.shards {
-            for entry in locked(shard).iter().flatten() {
-                let word = entry.before.filter(|_| entry.generation == generation);
-                let began_since = word.is_none() && entry.generation == generation && generation > 0;
-                let units = if began_since { 0 } else { word.unwrap_or(entry.last).used_at(now).units() };
-                if units > 0 {
-                    lost.push(Lost { key: entry.key.clone(), limit: entry.limit, units });
-                }
-            }
+            all.extend(locked(shard).iter().flatten().filter_map(|entry| entry.counting(now)));
         }
-        lost.sort_unstable_by_key(|one| std::cmp::Reverse(one.units));
-        lost
+        all
+    }
+
+    pub(super) fn forget(&self, key: KeyRef<'_>) {
+        self.with(key, |place| drop(place.take_if(|entry| entry.key.as_ref() == key)));
     }
 
     /// Forgets all; how many there were.
     pub(super) fn purge(&self) -> usize {
         self.shards.iter().map(|shard| locked(shard).iter_mut().filter_map(Option::take).count()).sum()
+    }
+
+    fn with<T>(&self, key: KeyRef<'_>, act: impl FnOnce(&mut Option<Entry>) -> T) -> T {
+        let hash = self.hasher.hash_one(key.bytes()).to_le_bytes().map(usize::from);
+        let place = (hash[1] * 256 + hash[2]) % PER_SHARD;
+        act(&mut locked(&self.shards[hash[0] % SHARDS])[place])
+    }
+}
+
+impl Entry {
+    fn hear(&mut self, limit: Limit, word: Word, now: Timestamp) {
+        if self.doubted(now).is_none() {
+            let doubt = Doubt { before: self.last, since: now };
+            self.doubt = word.says_less_than(self.last, now).then_some(doubt);
+        }
+        (self.last, self.limit) = (word, limit);
+    }
+
+    /// What was said before the last word, while it is not certain which of them is about the whole counter.
+    fn doubted(&self, now: Timestamp) -> Option<Word> {
+        self.doubt.filter(|doubt| now.since(doubt.since) < DOUBT_US).map(|doubt| doubt.before)
+    }
+
+    /// The word that says most now, if it still says anything.
+    fn counting(&self, now: Timestamp) -> Option<Lost> {
+        let word = self.doubted(now).filter(|before| self.last.says_less_than(*before, now));
+        let word = word.unwrap_or(self.last);
+        let counts = word.used_at(now).units() > 0;
+        counts.then(|| Lost { key: self.key.clone(), limit: self.limit, word })
     }
 }

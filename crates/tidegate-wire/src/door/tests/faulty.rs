@@ -1,7 +1,7 @@
 //! Stores that do not answer.
 
 use tidegate_core::{Plan, Ticket, Timestamp};
-use tidegate_store::{Answer, Hold, Settlement, Store, StoreError};
+use tidegate_store::{Answer, Hold, Settlement, Store, StoreError, Verdicts};
 
 /// A store that does not answer.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +56,10 @@ impl Store for Faulty {
     }
 
     async fn refund(&self, _plan: &Plan, _at: Timestamp, _now: Timestamp) -> Result<(), StoreError> {
+        self.fail().await
+    }
+
+    async fn raise(&self, _plan: &Plan, _now: Timestamp) -> Result<Verdicts, StoreError> {
         self.fail().await
     }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tidegate_core::{Plan, Ticket, Timestamp};
-use tidegate_store::{Answer, Hold, Reference, Settlement, Store, StoreError};
+use tidegate_store::{Answer, Hold, Reference, Settlement, Store, StoreError, Verdicts};
 
 /// The reference store, with a note of each plan that it is asked about.
 #[derive(Clone, Default)]
@@ -60,6 +60,10 @@ impl Store for Noting {
     async fn refund(&self, plan: &Plan, charged_at: Timestamp, now: Timestamp) -> Result<(), StoreError> {
         self.note(plan);
         self.inner.refund(plan, charged_at, now).await
+    }
+
+    async fn raise(&self, plan: &Plan, now: Timestamp) -> Result<Verdicts, StoreError> {
+        self.inner.raise(plan, now).await
     }
 
     async fn reset(&self, plan: &Plan, now: Timestamp) -> Result<usize, StoreError> {

@@ -1,0 +1,175 @@
+//! One connection's talk, without the connection: bytes come in, replies go out. Whoever has the socket reads into
+//! [`room`](Session::room), lets it [answer](Session::answer), and sends the [replies](Session::replies).
+
+mod asking;
+mod telling;
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use tidegate_store::Store;
+
+use super::command::Command;
+use super::input::Input;
+use super::login::Password;
+use super::peer::Peer;
+use super::reply::{Protocol, Replies};
+use crate::door::Door;
+use crate::trust::Caller;
+use asking::Waiting;
+
+/// When so many bytes of replies wait, they are sent before more is answered.
+const MOST_REPLY_BYTES: usize = 16 << 10;
+/// Room for replies that is kept from one time to the next.
+const KEPT_REPLY_BYTES: usize = 64 << 10;
+
+/// Answers connections through a door.
+#[derive(Debug)]
+pub struct Service<S> {
+    pub(super) door: Door<S>,
+    password: Option<Password>,
+    connections: AtomicU64,
+}
+
+/// One connection's talk.
+pub struct Session<'s, S> {
+    service: &'s Service<S>,
+    input: Input<'s>,
+    peer: Peer,
+    caller: Caller,
+    pub(super) replies: Replies,
+    /// How many bytes of replies are whole ones.
+    whole: usize,
+}
+
+/// What to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Send the replies and read more.
+    Read,
+    /// Send the replies and let it answer again: there is more.
+    Answer,
+    /// Send the replies and close.
+    Close,
+}
+
+impl<S: Store + 'static> Service<S> {
+    /// Answers through that door, those who know the password if there is one.
+    pub fn new(door: Door<S>, password: Option<Password>) -> Self {
+        Self { door, password, connections: AtomicU64::new(0) }
+    }
+
+    /// The talk of a new connection from nobody knows where.
+    pub fn session(&self) -> Session<'_, S> {
+        self.session_from(None)
+    }
+
+    /// The talk of a new connection from that address.
+    pub fn session_from(&self, address: Option<IpAddr>) -> Session<'_, S> {
+        let id = self.connections.fetch_add(1, Relaxed) + 1;
+        Session {
+            service: self,
+            input: Input::new(self.door.bodies()),
+            peer: Peer::new(id, self.password.as_ref()),
+            caller: self.door.settings().trust.caller_at(address),
+            replies: Replies::new(Protocol::default()),
+            whole: 0,
+        }
+    }
+}
+
+impl<S: Store + 'static> Session<'_, S> {
+    /// Where bytes are to be put as they come, behind those that are there. If other connections have too much, there is no room:
+    /// the replies say so, and the connection should be closed.
+    pub fn room(&mut self) -> Option<&mut Vec<u8>> {
+        let room = self.input.room();
+        if room.is_none() {
+            self.replies.error("ERR", "too many long commands at once; try again in 1 s");
+        }
+        room
+    }
+
+    /// Answers the commands that are whole, as many as their replies have room.
+    pub async fn answer(&mut self) -> Next {
+        let Self { service, input, peer, caller, replies, whole } = self;
+        let (door, bytes) = (&service.door, input.bytes.as_slice());
+        let is_at_once = door.engine().store().answers_at_once();
+        let mut waiting = Waiting::new(door);
+        let next = loop {
+            *whole = replies.bytes.len();
+            if *whole >= MOST_REPLY_BYTES {
+                break Next::Answer;
+            }
+            let mut understood = match input.decoder.next(&bytes[input.read..]) {
+                Ok(None) => break Next::Read,
+                Ok(Some(words)) => peer.understand(&words),
+                Err(wrong) => {
+                    door.note_malformed();
+                    waiting.all(replies).await;
+                    replies.error("ERR", format_args!("Protocol error: {wrong}"));
+                    break Next::Close;
+                }
+            };
+            input.read += input.decoder.take();
+            if !caller.trusted
+                && let Ok(command) = &mut understood
+            {
+                command.keep_what_counts(&door.settings().trust, *caller);
+            }
+            match understood {
+                Ok(Command::Ask(ask)) if is_at_once => asking::ask_at_once(door, ask, replies),
+                Ok(Command::Ask(ask)) => waiting.push(ask, replies).await,
+                Ok(Command::Tell(tell)) => {
+                    waiting.all(replies).await;
+                    if let Err(wrong) = service.tell(&tell, peer, replies) {
+                        wrong.write(replies);
+                    }
+                    if peer.is_leaving() {
+                        break Next::Close;
+                    }
+                }
+                Err(wrong) => {
+                    door.note_malformed();
+                    waiting.all(replies).await;
+                    wrong.write(replies);
+                }
+            }
+        };
+        waiting.all(replies).await;
+        *whole = replies.bytes.len();
+        next
+    }
+
+    /// What should be sent.
+    pub fn replies(&self) -> &[u8] {
+        &self.replies.bytes
+    }
+
+    /// The replies were sent.
+    pub fn sent(&mut self) {
+        self.whole = 0;
+        self.replies.bytes.clear();
+        self.replies.bytes.shrink_to(KEPT_REPLY_BYTES);
+    }
+
+    /// Something broke while it answered: what is half written is taken back, and it is said so.
+    pub fn broke(&mut self) {
+        self.replies.bytes.truncate(self.whole);
+        self.replies.error("ERR", "something broke on the way");
+    }
+
+    /// Whether no command has come in part.
+    pub fn is_between(&self) -> bool {
+        self.input.is_between()
+    }
+}
+
+/// What was said may be secret.
+impl<S> std::fmt::Debug for Session<'_, S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session")
+            .field("id", &self.peer.id)
+            .field("protocol", &self.replies.protocol)
+            .finish_non_exhaustive()
+    }
+}

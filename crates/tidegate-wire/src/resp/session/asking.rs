@@ -1,0 +1,90 @@
+//! Questions to the store. One that answers at once is asked one thing after another; of one that makes callers wait, several
+//! questions of a connection are under way at a time, and their replies keep the order of the questions.
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::task::{Context, Waker};
+
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesOrdered;
+use tidegate_store::Store;
+
+use super::super::command::Ask;
+use super::super::question;
+use super::super::reply::{Protocol, Replies};
+use super::super::throttle;
+use super::super::wrong::Wrong;
+use crate::door::Door;
+
+/// Questions of one connection that may be under way at a time.
+const MOST_TOGETHER: usize = 128;
+
+/// Asks a store that answers at once. What is large about a question stays on the stack, and a connection stays small.
+#[inline(never)]
+pub(super) fn ask_at_once<S: Store + 'static>(door: &Door<S>, asked: Ask<'_>, replies: &mut Replies) {
+    let whole = replies.bytes.len();
+    let mut context = Context::from_waker(Waker::noop());
+    if pin!(ask(door, asked, replies)).poll(&mut context).is_pending() {
+        replies.bytes.truncate(whole);
+        replies.error("TRYAGAIN", "the store did not answer");
+    }
+}
+
+/// Asks, and writes what came of it.
+async fn ask<S: Store + 'static>(door: &Door<S>, ask: Ask<'_>, replies: &mut Replies) {
+    match ask {
+        Ask::Throttle(throttle::Question { form, asked }) => {
+            let throttled = door.throttle(&asked).await;
+            throttle::answer(form, &throttled.verdict, replies);
+        }
+        Ask::Check(asked) => match door.check(&asked.check()).await {
+            Ok(decision) => question::decision(&decision, replies),
+            Err(malformed) => Wrong::new(malformed.to_string()).write(replies),
+        },
+        Ask::Release(id) => question::settled(&door.release(id).await, replies),
+    }
+}
+
+type Reply<'b> = Pin<Box<dyn Future<Output = Vec<u8>> + Send + 'b>>;
+
+/// Questions that are under way, in their order.
+pub(super) struct Waiting<'b, S> {
+    door: &'b Door<S>,
+    /// Made when it is needed: where the store answers at once, nobody waits.
+    questions: Option<FuturesOrdered<Reply<'b>>>,
+}
+
+impl<'b, S: Store + 'static> Waiting<'b, S> {
+    pub(super) const fn new(door: &'b Door<S>) -> Self {
+        Self { door, questions: None }
+    }
+
+    /// Asks one more, once there are not too many.
+    pub(super) async fn push(&mut self, ask: Ask<'b>, replies: &mut Replies) {
+        let questions = self.questions.get_or_insert_default();
+        while questions.len() >= MOST_TOGETHER {
+            next(questions, replies).await;
+        }
+        questions.push_back(Box::pin(apart(self.door, ask, replies.protocol)));
+    }
+
+    /// Waits for all replies.
+    pub(super) async fn all(&mut self, replies: &mut Replies) {
+        while let Some(questions) = self.questions.as_mut().filter(|questions| !questions.is_empty()) {
+            next(questions, replies).await;
+        }
+    }
+}
+
+async fn next(questions: &mut FuturesOrdered<Reply<'_>>, replies: &mut Replies) {
+    if let Some(reply) = questions.next().await {
+        replies.bytes.extend_from_slice(&reply);
+    }
+}
+
+/// Asks, with the reply apart from all others.
+async fn apart<S: Store + 'static>(door: &Door<S>, asked: Ask<'_>, protocol: Protocol) -> Vec<u8> {
+    let mut reply = Replies::new(protocol);
+    ask(door, asked, &mut reply).await;
+    reply.bytes
+}

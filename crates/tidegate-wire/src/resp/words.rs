@@ -1,0 +1,51 @@
+//! Words as they are meant: numbers, texts, and what may be shown of them.
+
+use std::fmt;
+
+/// How much of a word is shown.
+const SHOWN: usize = 64;
+
+/// A whole number, without a sign, spaces or anything else around it; `None` also if it is too large.
+pub(super) fn number(word: &[u8]) -> Option<u64> {
+    if word.is_empty() || word.len() > 20 {
+        return None;
+    }
+    word.iter().try_fold(0_u64, |number, byte| {
+        let digit = byte.checked_sub(b'0').filter(|digit| *digit <= 9)?;
+        number.checked_mul(10)?.checked_add(digit.into())
+    })
+}
+
+/// A word in an error: not all of it if it is long, and nothing that a terminal would obey.
+pub(super) struct Shown<'w>(pub(super) &'w [u8]);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cut = self.0.len() > SHOWN;
+        write!(f, "'{}{}'", self.0[..self.0.len().min(SHOWN)].escape_ascii(), if cut { "…" } else { "" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_digits_and_nothing_else() {
+        assert_eq!(number(b"0"), Some(0));
+        assert_eq!(number(b"007"), Some(7));
+        assert_eq!(number(b"18446744073709551615"), Some(u64::MAX));
+        for word in
+            ["", "-1", "+1", " 1", "1 ", "1.0", "1e3", "x", "18446744073709551616", "99999999999999999999"]
+        {
+            assert_eq!(number(word.as_bytes()), None, "{word}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_is_short_and_harmless() {
+        assert_eq!(Shown(b"FOO").to_string(), "'FOO'");
+        assert_eq!(Shown(b"a\r\n\x1b[2J\xff'").to_string(), r"'a\r\n\x1b[2J\xff\''");
+        assert_eq!(Shown(&[b'x'; 99]).to_string(), format!("'{}…'", "x".repeat(64)));
+    }
+}

@@ -1,0 +1,220 @@
+//! A service of our own (`tidegate.v1.Limits`) over gRPC, with all short ways: the HTTP API in messages, with the same words.
+
+mod decode;
+mod encode;
+#[cfg(test)]
+mod tests;
+
+use tidegate_core::Timestamp;
+use tidegate_engine::check::MAX_COST;
+use tidegate_engine::{Malformed, Settled};
+use tidegate_store::{Hold, Store};
+use tonic::metadata::MetadataMap;
+use tonic::{Extensions, Request, Response, Status};
+
+use crate::door::question::{self, Question};
+use crate::door::{Door, Patience, milliseconds};
+use crate::rls::deadline;
+use crate::trust::Caller;
+
+/// Messages and the service, as its description has them: `make generate` writes them anew when that has changed.
+#[allow(
+    clippy::all,
+    clippy::pedantic,
+    clippy::restriction,
+    missing_docs,
+    unreachable_pub,
+    reason = "it is generated; the description says what all of it is"
+)]
+pub mod proto {
+    include!("v1/generated.rs");
+}
+
+use proto::limits_server::{Limits, LimitsServer};
+
+/// The name of the service.
+pub use proto::limits_server::SERVICE_NAME;
+
+/// The descriptors of the service, as `tonic-reflection` takes them.
+pub fn file_descriptor_set() -> &'static [u8] {
+    include_bytes!("v1/limits.bin")
+}
+
+/// Answers through a door.
+#[derive(Debug)]
+pub struct Service<S> {
+    door: Door<S>,
+}
+
+/// The service, ready to be added to a tonic server. Its messages are bounded by the door's largest body.
+pub fn service<S: Store + 'static>(door: Door<S>) -> LimitsServer<Service<S>> {
+    let most = door.settings().max_body_bytes;
+    LimitsServer::new(Service { door }).max_decoding_message_size(most).max_encoding_message_size(most)
+}
+
+/// What is asked about a check.
+#[derive(Clone, Copy)]
+enum Ask {
+    Check,
+    Peek,
+    Reserve(Hold),
+    Refund(Option<Timestamp>),
+}
+
+/// The same, and who asks.
+#[derive(Clone, Copy)]
+struct Asked {
+    ask: Ask,
+    patience: Patience,
+    caller: Caller,
+}
+
+type Answer<T> = Result<Response<T>, Status>;
+
+#[tonic::async_trait]
+impl<S: Store + 'static> Limits for Service<S> {
+    async fn check(&self, request: Request<proto::CheckRequest>) -> Answer<proto::Decision> {
+        let (metadata, extensions, message) = request.into_parts();
+        self.asked((&metadata, &extensions), Some(message), Ask::Check).await
+    }
+
+    async fn check_many(
+        &self,
+        request: Request<proto::CheckManyRequest>,
+    ) -> Answer<proto::CheckManyResponse> {
+        let (metadata, extensions, message) = request.into_parts();
+        let (count, most) = (message.checks.len(), self.door.settings().max_batch);
+        if count > most {
+            self.door.note_malformed();
+            let detail = format!("the batch has {count} checks and the most is {most}; send several");
+            return Err(Status::invalid_argument(detail));
+        }
+        let deadline = deadline::of(&metadata);
+        let (ask, patience, caller) =
+            (Ask::Check, self.door.patience(deadline), self.caller(&metadata, &extensions));
+        let many = async {
+            let mut results = Vec::with_capacity(count);
+            for check in message.checks {
+                let decided = self.decide(decode::question(check), Asked { ask, patience, caller }).await;
+                results.push(encode::result(decided));
+            }
+            results
+        };
+        let results = deadline::within(deadline, many).await?;
+        Ok(Response::new(proto::CheckManyResponse { results }))
+    }
+
+    async fn peek(&self, request: Request<proto::CheckRequest>) -> Answer<proto::Decision> {
+        let (metadata, extensions, message) = request.into_parts();
+        self.asked((&metadata, &extensions), Some(message), Ask::Peek).await
+    }
+
+    async fn reserve(&self, request: Request<proto::ReserveRequest>) -> Answer<proto::Decision> {
+        let (metadata, extensions, message) = request.into_parts();
+        let hold = question::hold(message.hold_ms, message.give_back_at_end);
+        let hold = hold.map_err(|wrong| self.malformed(wrong))?;
+        self.asked((&metadata, &extensions), message.check, Ask::Reserve(hold)).await
+    }
+
+    async fn refund(&self, request: Request<proto::RefundRequest>) -> Answer<proto::Decision> {
+        let (metadata, extensions, message) = request.into_parts();
+        let charged_at = message.charged_at_ms.map(|ms| Timestamp::from_micros(ms.saturating_mul(1000)));
+        self.asked((&metadata, &extensions), message.check, Ask::Refund(charged_at)).await
+    }
+
+    async fn commit(&self, request: Request<proto::CommitRequest>) -> Answer<proto::CommitResponse> {
+        let proto::CommitRequest { id, cost } = request.into_inner();
+        let id = question::ticket(&id).map_err(|wrong| self.malformed(wrong))?;
+        if cost > MAX_COST {
+            return Err(self.malformed(format!("a cost of {cost} is more than {MAX_COST}")));
+        }
+        settled(&self.door.commit(id, cost).await, proto::CommitResponse {})
+    }
+
+    async fn cancel(&self, request: Request<proto::CancelRequest>) -> Answer<proto::CancelResponse> {
+        let id = question::ticket(&request.into_inner().id).map_err(|wrong| self.malformed(wrong))?;
+        settled(&self.door.cancel(id).await, proto::CancelResponse {})
+    }
+
+    async fn release(&self, request: Request<proto::ReleaseRequest>) -> Answer<proto::ReleaseResponse> {
+        let id = question::ticket(&request.into_inner().id).map_err(|wrong| self.malformed(wrong))?;
+        settled(&self.door.release(id).await, proto::ReleaseResponse {})
+    }
+
+    async fn renew(&self, request: Request<proto::RenewRequest>) -> Answer<proto::RenewResponse> {
+        let id = question::ticket(&request.into_inner().id).map_err(|wrong| self.malformed(wrong))?;
+        match self.door.renew(id).await {
+            Ok(Some(us)) => Ok(Response::new(proto::RenewResponse { ends_after_ms: milliseconds(us) })),
+            Ok(None) => Err(gone()),
+            Err(_) => Err(busy()),
+        }
+    }
+}
+
+impl<S: Store + 'static> Service<S> {
+    /// The answer to one check, within the caller's deadline.
+    async fn asked(
+        &self,
+        (metadata, extensions): (&MetadataMap, &Extensions),
+        check: Option<proto::CheckRequest>,
+        ask: Ask,
+    ) -> Answer<proto::Decision> {
+        let check = check.ok_or_else(|| self.malformed("`check` is missing".to_owned()))?;
+        let deadline = deadline::of(metadata);
+        let asked =
+            Asked { ask, patience: self.door.patience(deadline), caller: self.caller(metadata, extensions) };
+        let decision = deadline::within(deadline, self.decide(decode::question(check), asked)).await?;
+        decision.map(Response::new).map_err(|malformed| refused(&malformed))
+    }
+
+    async fn decide(
+        &self,
+        mut question: Question,
+        Asked { ask, patience, caller }: Asked,
+    ) -> Result<proto::Decision, Malformed> {
+        question.keep_what_counts(&self.door.settings().trust, caller);
+        let (door, pairs) = (&self.door, question.pairs());
+        let descriptors = pairs.descriptors();
+        let check = question.check(&pairs, &descriptors, door.left(patience));
+        let decision = match ask {
+            Ask::Check => door.check(&check).await,
+            Ask::Peek => door.peek(&check).await,
+            Ask::Reserve(hold) => door.reserve(&check, hold).await,
+            Ask::Refund(charged_at) => door.refund(&check, charged_at).await,
+        }?;
+        Ok(encode::decision(&decision, door.tell(&check, &decision)))
+    }
+
+    fn caller(&self, metadata: &MetadataMap, extensions: &Extensions) -> Caller {
+        self.door.settings().trust.caller(extensions, metadata.as_ref())
+    }
+
+    /// What cannot even be asked.
+    fn malformed(&self, wrong: String) -> Status {
+        self.door.note_malformed();
+        Status::invalid_argument(wrong)
+    }
+}
+
+fn settled<T>(settled: &Settled, done: T) -> Answer<T> {
+    match settled {
+        Settled::Done => Ok(Response::new(done)),
+        Settled::Gone => Err(gone()),
+        Settled::Failed(_) => Err(busy()),
+    }
+}
+
+fn gone() -> Status {
+    Status::not_found("there is nothing under that id: settled before, ended, or never there")
+}
+
+fn busy() -> Status {
+    Status::unavailable("it could not be settled; retry in 1 s")
+}
+
+fn refused(malformed: &Malformed) -> Status {
+    match malformed {
+        Malformed::IdempotencyConflict => Status::failed_precondition(malformed.to_string()),
+        _ => Status::invalid_argument(malformed.to_string()),
+    }
+}

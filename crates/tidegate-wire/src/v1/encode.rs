@@ -1,0 +1,48 @@
+//! What callers are sent.
+
+use tidegate_engine::{Decision, LimitView, Malformed};
+
+use super::proto;
+use crate::door::{Told, decision_id, milliseconds};
+
+pub(super) fn decision(decision: &Decision, told: Told) -> proto::Decision {
+    let status = told.problem.map_or(200, |problem| problem.status().as_u16());
+    let header = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
+        Some(proto::Header { name: name.to_string(), value: value.to_str().ok()?.to_owned() })
+    };
+    proto::Decision {
+        allowed: decision.allowed(),
+        decision: decision.outcome.word().to_owned(),
+        id: decision_id(decision),
+        denied_by: decision.denied_by().map(|rule| rule.name.to_owned()).collect(),
+        reason: decision.reason(),
+        state: decision.state.word().to_owned(),
+        snapshot: decision.version,
+        delay_ms: milliseconds(decision.delay_us),
+        status: status.into(),
+        retry_after_ms: decision.retry_after_us().map(milliseconds),
+        limits: decision.limits().map(|view| limit(&view)).collect(),
+        headers: told.headers.iter().filter_map(header).collect(),
+    }
+}
+
+fn limit(view: &LimitView<'_>) -> proto::Limit {
+    proto::Limit {
+        rule: view.rule_name().to_owned(),
+        limit: view.limit.capacity(),
+        remaining: view.verdict.remaining,
+        reset_after_ms: milliseconds(view.verdict.reset_after_us),
+        retry_after_ms: view.retry_after_us().map(milliseconds),
+        mode: view.mode().word().to_owned(),
+        allowed: view.allows(),
+    }
+}
+
+pub(super) fn result(decided: Result<proto::Decision, Malformed>) -> proto::Result {
+    use proto::result::Result as Said;
+    let said = match decided {
+        Ok(decision) => Said::Decision(decision),
+        Err(malformed) => Said::Invalid(malformed.to_string()),
+    };
+    proto::Result { result: Some(said) }
+}

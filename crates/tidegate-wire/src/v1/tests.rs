@@ -1,0 +1,161 @@
+//! A tonic client asks the service, in process.
+
+use envoy_types::pb::google::protobuf::{FileDescriptorSet, MethodDescriptorProto};
+use prost::Message as _;
+use tidegate_store::Reference;
+use tonic::Code;
+
+use super::proto::limits_client::LimitsClient;
+use super::proto::result::Result as Said;
+use super::*;
+use crate::client_ip::Trusted;
+use crate::door::DoorSettings;
+use crate::door::tests::{Faulty, door, door_to};
+use crate::trust::Trust;
+
+const RULES: &str = "
+domain: api
+rules:
+  - { name: per-key, by: [api_key], limit: 2/min }
+  - { name: exports, match: { path: /exports }, by: [api_key], limit: 1 concurrent }
+";
+
+fn check(pairs: &[(&str, &str)]) -> proto::CheckRequest {
+    let attributes = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    proto::CheckRequest { domain: "api".to_owned(), attributes, ..proto::CheckRequest::default() }
+}
+
+#[tokio::test]
+async fn a_check_is_decided_and_told() {
+    let mut client = LimitsClient::new(service(door(RULES).0));
+    for remaining in [1, 0] {
+        let decision = client.check(check(&[("api_key", "k")])).await.unwrap().into_inner();
+        assert!(decision.allowed && decision.status == 200 && decision.retry_after_ms.is_none());
+        assert_eq!((decision.limits[0].rule.as_str(), decision.limits[0].remaining), ("per-key", remaining));
+    }
+    let refused = client.check(check(&[("api_key", "k")])).await.unwrap().into_inner();
+    assert_eq!((refused.allowed, refused.decision.as_str(), refused.status), (false, "deny", 429));
+    assert_eq!((refused.denied_by, refused.state.as_str()), (vec!["per-key".to_owned()], "exact"));
+    assert!(refused.retry_after_ms.unwrap() > 0);
+    assert!(refused.headers.iter().any(|header| header.name == "retry-after"));
+    let other = client.peek(check(&[("api_key", "other")])).await.unwrap().into_inner();
+    assert_eq!((other.allowed, other.limits[0].remaining), (true, 2));
+}
+
+#[tokio::test]
+async fn a_cost_that_is_not_set_is_one_and_nought_is_nought() {
+    let mut client = LimitsClient::new(service(door(RULES).0));
+    let free = proto::CheckRequest { cost: Some(0), ..check(&[("api_key", "k")]) };
+    assert_eq!(client.check(free).await.unwrap().into_inner().limits[0].remaining, 2);
+    assert_eq!(client.check(check(&[("api_key", "k")])).await.unwrap().into_inner().limits[0].remaining, 1);
+}
+
+#[tokio::test]
+async fn what_is_reserved_is_settled_once() {
+    let mut client = LimitsClient::new(service(door(RULES).0));
+    let asked = proto::CheckRequest { cost: Some(2), ..check(&[("api_key", "k")]) };
+    let reserve = proto::ReserveRequest { check: Some(asked), ..proto::ReserveRequest::default() };
+    let id = client.reserve(reserve).await.unwrap().into_inner().id;
+    client.commit(proto::CommitRequest { id: id.clone(), cost: 1 }).await.unwrap();
+    assert_eq!(client.peek(check(&[("api_key", "k")])).await.unwrap().into_inner().limits[0].remaining, 1);
+    let again = client.cancel(proto::CancelRequest { id }).await.unwrap_err();
+    assert_eq!(again.code(), Code::NotFound);
+}
+
+#[tokio::test]
+async fn slots_are_renewed_and_given_back() {
+    let mut client = LimitsClient::new(service(door(RULES).0));
+    let export = check(&[("api_key", "k"), ("path", "/exports")]);
+    let id = client.check(export.clone()).await.unwrap().into_inner().id;
+    assert!(!client.check(export.clone()).await.unwrap().into_inner().allowed);
+    let renewed = client.renew(proto::RenewRequest { id: id.clone() }).await.unwrap().into_inner();
+    assert!(renewed.ends_after_ms > 0);
+    client.release(proto::ReleaseRequest { id }).await.unwrap();
+    assert!(client.check(export).await.unwrap().into_inner().allowed);
+}
+
+#[tokio::test]
+async fn what_was_charged_can_be_given_back() {
+    let mut client = LimitsClient::new(service(door(RULES).0));
+    client.check(check(&[("api_key", "k")])).await.unwrap();
+    let refund = proto::RefundRequest { check: Some(check(&[("api_key", "k")])), charged_at_ms: None };
+    client.refund(refund).await.unwrap();
+    assert_eq!(client.peek(check(&[("api_key", "k")])).await.unwrap().into_inner().limits[0].remaining, 2);
+}
+
+#[tokio::test]
+async fn several_are_decided_one_after_the_other() {
+    let mut client = LimitsClient::new(service(door(RULES).0));
+    let bad = proto::CheckRequest { cost: Some(u64::MAX), ..check(&[]) };
+    let checks =
+        vec![check(&[("api_key", "k")]), bad, check(&[("api_key", "k")]), check(&[("api_key", "k")])];
+    let results = client.check_many(proto::CheckManyRequest { checks }).await.unwrap().into_inner().results;
+    let told: Vec<Option<bool>> = results
+        .into_iter()
+        .map(|result| match result.result.unwrap() {
+            Said::Decision(decision) => Some(decision.allowed),
+            Said::Invalid(_) => None,
+        })
+        .collect();
+    assert_eq!(told, [Some(true), None, Some(true), Some(false)]);
+    let many = proto::CheckManyRequest { checks: vec![check(&[]); 101] };
+    assert_eq!(client.check_many(many).await.unwrap_err().code(), Code::InvalidArgument);
+}
+
+#[tokio::test]
+async fn what_cannot_be_asked_is_told_without_a_value() {
+    let mut client = LimitsClient::new(service(door(RULES).0));
+    let nothing = proto::ReserveRequest::default();
+    assert_eq!(client.reserve(nothing).await.unwrap_err().code(), Code::InvalidArgument);
+    let error = client.release(proto::ReleaseRequest { id: "secret".to_owned() }).await.unwrap_err();
+    assert!(error.code() == Code::InvalidArgument && !error.message().contains("secret"));
+    let key = Some("order".to_owned());
+    let first = proto::CheckRequest { idempotency_key: key.clone(), ..check(&[("api_key", "k")]) };
+    client.check(first).await.unwrap();
+    let other = proto::CheckRequest { idempotency_key: key, cost: Some(2), ..check(&[("api_key", "k")]) };
+    assert_eq!(client.check(other).await.unwrap_err().code(), Code::FailedPrecondition);
+}
+
+#[tokio::test]
+async fn a_store_that_fails_is_told_as_such() {
+    let mut client = LimitsClient::new(service(door_to(Faulty::Failing, RULES, DoorSettings::default()).0));
+    let decision = client.check(check(&[("api_key", "k")])).await.unwrap().into_inner();
+    assert_eq!(decision.state, "open");
+}
+
+/// What was generated is from the description as it is: the same calls and the same fields, in the same order.
+#[test]
+fn the_types_are_those_of_the_description() {
+    let text = include_str!("../../proto/tidegate/v1/limits.proto");
+    let lines = || text.lines().map(str::trim).filter(|line| !line.starts_with("//"));
+    let calls: Vec<&str> = lines().filter_map(|line| line.strip_prefix("rpc ")?.split('(').next()).collect();
+    let fields: Vec<(&str, &str)> = lines()
+        .filter_map(|line| {
+            let (names, number) = line.strip_suffix(';')?.split_once(" = ")?;
+            Some((names.rsplit(' ').next()?, number)).filter(|_| !line.starts_with("syntax"))
+        })
+        .collect();
+    let described = FileDescriptorSet::decode(file_descriptor_set()).unwrap();
+    let [file] = described.file.as_slice() else { panic!("there is one file") };
+    assert!(file.service[0].method.iter().map(MethodDescriptorProto::name).eq(calls));
+    let numbers: Vec<(&str, String)> = file
+        .message_type
+        .iter()
+        .flat_map(|message| &message.field)
+        .map(|field| (field.name(), field.number().to_string()))
+        .collect();
+    assert_eq!(numbers.iter().map(|(name, number)| (*name, number.as_str())).collect::<Vec<_>>(), fields);
+}
+
+#[tokio::test]
+async fn what_is_claimed_without_being_trusted_is_left_out() {
+    let trust = Trust::only(Trusted::default(), None, ["api_key"]);
+    let (door, _) = door_to(Reference::new(), RULES, DoorSettings { trust, ..DoorSettings::default() });
+    let mut client = LimitsClient::new(service(door.clone()));
+    let alone = client.check(check(&[("api_key", "k")])).await.unwrap().into_inner();
+    assert!(alone.allowed && alone.limits.is_empty());
+    let many = proto::CheckManyRequest { checks: vec![check(&[("api_key", "k")]); 3] };
+    let results = client.check_many(many).await.unwrap().into_inner().results;
+    assert_eq!(results.len(), 3);
+    assert_eq!(door.settings().trust.ignored().collect::<Vec<_>>(), [("api_key", 4)]);
+}

@@ -1,0 +1,133 @@
+//! Callers that mean no good, or know no better: the server answers or closes, bounds what it keeps, and serves others meanwhile.
+
+mod frames;
+mod memory;
+
+use std::net::SocketAddr;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::patience::within;
+use crate::tidegate::Tidegate;
+use frames::{Frame, PREFACE, call, frame, read_frames};
+
+const RULES: &str = "domain: api\nrules:\n- { name: per-key, by: [api_key], limit: 1000000/s }\n";
+
+/// Sends bytes and gives what comes until the connection is closed.
+async fn told(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
+    let mut stream = TcpStream::connect(to).await.unwrap();
+    // Whoever closes while it is written to has said enough.
+    drop(stream.write_all(bytes).await);
+    let mut answer = Vec::new();
+    drop(within("the end of the connection", stream.read_to_end(&mut answer)).await);
+    answer
+}
+
+/// Fails unless somebody else is served.
+async fn others_are_served(server: &Tidegate) {
+    server.check("honest").await.expect(200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_headers_is_cut_off() {
+    let server = Tidegate::with(RULES).await;
+    let headers = "x-again: and again\r\n".repeat(10_000);
+    let many = format!("GET /healthz HTTP/1.1\r\nhost: a\r\n{headers}");
+    for request in [many, format!("GET /healthz HTTP/1.1\r\nhost: a\r\nx-long: {}\r\n", "a".repeat(1 << 20))]
+    {
+        let answer = told(server.http, format!("{request}connection: close\r\n\r\n").as_bytes()).await;
+        assert!(!answer.starts_with(b"HTTP/1.1 200"), "a flood of headers was answered");
+    }
+    others_are_served(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deep_json_is_a_bad_request() {
+    let server = Tidegate::with(RULES).await;
+    for body in ["[".repeat(500_000), format!(r#"{{"domain": {}"#, r#"{"a":"#.repeat(100_000))] {
+        server.post("/v1/check", body).await.expect(400);
+    }
+    others_are_served(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_protocol_is_closed() {
+    let server = Tidegate::with(RULES).await;
+    let rubbish: Vec<u8> = (0..100_000_u32).map(|number| (number * 31 % 251) as u8).collect();
+    for door in [server.http, server.grpc, server.admin] {
+        told(door, &rubbish).await;
+        told(door, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03").await;
+    }
+    others_are_served(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_that_are_taken_back_at_once_end_the_connection() {
+    let server = Tidegate::with(RULES).await;
+    let mut bytes = PREFACE.to_vec();
+    bytes.extend(frame(Frame::Settings, 0, 0, &[]));
+    for number in 0..20_000_u32 {
+        let stream = 2 * number + 1;
+        bytes.extend(call(stream));
+        bytes.extend(frame(Frame::Reset, 0, stream, &8_u32.to_be_bytes()));
+    }
+    for door in [server.grpc, server.http] {
+        let answer = told(door, &bytes).await;
+        assert!(read_frames(&answer).any(|(kind, _)| kind == Frame::GoAway as u8), "nobody was told to go");
+    }
+    others_are_served(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_calls_than_agreed_are_refused_and_frames_that_are_too_large_end_it() {
+    let server = Tidegate::with(RULES).await;
+    let mut bytes = PREFACE.to_vec();
+    bytes.extend(frame(Frame::Settings, 0, 0, &[]));
+    for number in 0..2_000_u32 {
+        bytes.extend(call(2 * number + 1));
+    }
+    // Larger than anybody agreed to: the end.
+    bytes.extend(frame(Frame::Data, 0, 1, &vec![0; 1 << 20]));
+    let answer = told(server.grpc, &bytes).await;
+    let refused = read_frames(&answer).filter(|(kind, _)| *kind == Frame::Reset as u8).count();
+    assert!(refused > 1_000, "{refused} calls of 2 000 were refused");
+    assert!(read_frames(&answer).any(|(kind, _)| kind == Frame::GoAway as u8));
+    others_are_served(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_claims_to_be_compressed_is_not_unpacked() {
+    let server = Tidegate::with(RULES).await;
+    let mut bytes = PREFACE.to_vec();
+    bytes.extend(frame(Frame::Settings, 0, 0, &[]));
+    bytes.extend(call(1));
+    // A compressed message of a few bytes that would be gigabytes.
+    let message = [&[1, 0, 0, 0, 10][..], &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]].concat();
+    bytes.extend(frame(Frame::Data, frames::END_STREAM, 1, &message));
+    bytes.extend(frame(Frame::GoAway, 0, 0, &[0; 8]));
+    let answer = told(server.grpc, &bytes).await;
+    assert!(read_frames(&answer).any(|(kind, _)| kind == Frame::Headers as u8), "it was not answered");
+    others_are_served(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn thousands_of_idle_connections_cost_little_and_keep_nobody_out() {
+    memory::raise_open_files();
+    let server = Tidegate::with(RULES).await;
+    others_are_served(&server).await;
+    let before = memory::of(&server.program);
+    let mut idle = Vec::new();
+    for number in 0..2_000 {
+        let mut stream =
+            TcpStream::connect(if number % 2 == 0 { server.http } else { server.grpc }).await.unwrap();
+        // Half of a request, or nothing at all.
+        if number % 4 == 0 {
+            stream.write_all(b"POST /v1/check HTTP/1.1\r\nhost:").await.unwrap();
+        }
+        idle.push(stream);
+    }
+    others_are_served(&server).await;
+    let each = (memory::of(&server.program).saturating_sub(before)) / idle.len();
+    assert!(each < 64 << 10, "an idle connection takes {each} bytes");
+}
