@@ -124,7 +124,8 @@ fn attempt_one(
     now: Timestamp,
     elsewhere: &impl Fn(KeyRef<'_>) -> bool,
 ) -> Result<Verdict, Why> {
-    let mut one = Seated::read(table, (key, limit, cost), now)?;
+    let seat = table.seat(table.hash(key), Table::likely_width(limit), now);
+    let mut one = Seated::read(table, seat, (limit, cost), now)?;
     let passes = one.verdict.allowed();
     if one.seen.is_none() && elsewhere(key) {
         return Err(Why::Unfit);
@@ -149,13 +150,17 @@ fn attempt(
     now: Timestamp,
     elsewhere: &impl Fn(KeyRef<'_>) -> bool,
 ) -> Result<Answer, Why> {
+    // All lines are on their way from memory before the first is read.
+    let seat =
+        |charge: Charge<'_>| table.seat(table.hash(charge.key), Table::likely_width(charge.limit), now);
+    let seats: SmallVec<[Seat<'_>; 4]> = plan.charges().map(seat).collect();
     let mut all: SmallVec<[Seated<'_>; 4]> = SmallVec::new();
     let mut passes = true;
-    for charge in plan.charges() {
+    for (charge, seat) in plan.charges().zip(seats) {
         if !is_plain(&charge) {
             return Err(Why::Unfit);
         }
-        let seated = Seated::read(table, (charge.key, charge.limit, charge.cost), now)?;
+        let seated = Seated::read(table, seat, (charge.limit, charge.cost), now)?;
         let has_twin = all.iter().any(|other| other.seat.hash == seated.seat.hash);
         if has_twin || seated.seen.is_none() && elsewhere(charge.key) {
             return Err(Why::Unfit);
@@ -214,10 +219,11 @@ impl<'a> Seated<'a> {
     #[inline]
     fn read(
         table: &'a Table,
-        (key, limit, cost): (KeyRef<'_>, &Limit, u64),
+        seat: Seat<'a>,
+        (limit, cost): (&Limit, u64),
         now: Timestamp,
     ) -> Result<Self, Why> {
-        let seat = table.find(table.hash(key), Table::likely_width(limit), now);
+        let seat = table.find_from(seat, now);
         let (seen, mut state, left_by) = if seat.is_taken() {
             let content = seat.look().ok_or(Why::Again)?;
             let entry = table.registry.get(content.number).ok_or(Why::Unfit)?;

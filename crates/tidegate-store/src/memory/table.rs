@@ -158,7 +158,13 @@ impl Table {
     /// Where a counter stands, looked for at that width first; if nowhere, its seat there.
     #[inline]
     pub(super) fn find(&self, hash: Hash, width: Width, now: Timestamp) -> Seat<'_> {
-        let mut seat = self.seat(hash, width, now);
+        self.find_from(self.seat(hash, width, now), now)
+    }
+
+    /// The same from a seat where it was not looked for yet.
+    #[inline]
+    pub(super) fn find_from<'a>(&'a self, mut seat: Seat<'a>, now: Timestamp) -> Seat<'a> {
+        let (hash, width) = (seat.hash, seat.width());
         if !seat.find() && !self.directory(width.other()).is_empty() {
             let mut other = self.seat(hash, width.other(), now);
             if other.find() {
