@@ -84,7 +84,7 @@ fn free_port() -> Result<u16> {
 pub(crate) fn serve(store: &str, rules: PathBuf) -> Result<()> {
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let config = Config {
-        listen: Listen { grpc: Some(any), http: None, admin: None },
+        listen: Listen { grpc: Some(any), http: None, resp: None, admin: None },
         rules: Some(rules),
         store: StoreKind::Redis(store.parse()?),
         // Nobody is to be late, however busy the machine is.
