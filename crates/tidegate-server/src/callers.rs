@@ -69,12 +69,12 @@ impl Proven {
     }
 }
 
-/// Lets pass what knows the token.
+/// Lets pass what knows the token of a door.
 pub(crate) async fn only_with(token: Token, request: Request, next: Next) -> Response {
     if knows(&token, request.headers()) {
         return next.run(request).await;
     }
-    let detail = "the API wants its token: Authorization: Bearer … or X-Tidegate-Token: …";
+    let detail = "this door wants its token: Authorization: Bearer … or X-Tidegate-Token: …";
     let mut answer = problem(StatusCode::UNAUTHORIZED, detail);
     answer.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     answer

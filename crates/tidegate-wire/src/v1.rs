@@ -7,13 +7,13 @@ mod tests;
 
 use tidegate_core::Timestamp;
 use tidegate_engine::check::MAX_COST;
-use tidegate_engine::{Malformed, Settled};
-use tidegate_store::{Hold, Store};
+use tidegate_engine::{Check, Decision, Malformed, Settled};
+use tidegate_store::Store;
 use tonic::metadata::MetadataMap;
 use tonic::{Extensions, Request, Response, Status};
 
-use crate::door::question::{self, Question};
-use crate::door::{Door, Patience, milliseconds};
+use crate::door::question::{self, Ask, Asked, Question};
+use crate::door::{Door, milliseconds};
 use crate::rls::deadline;
 use crate::trust::Caller;
 
@@ -50,23 +50,6 @@ pub struct Service<S> {
 pub fn service<S: Store + 'static>(door: Door<S>) -> LimitsServer<Service<S>> {
     let most = door.settings().max_body_bytes;
     LimitsServer::new(Service { door }).max_decoding_message_size(most).max_encoding_message_size(most)
-}
-
-/// What is asked about a check.
-#[derive(Clone, Copy)]
-enum Ask {
-    Check,
-    Peek,
-    Reserve(Hold),
-    Refund(Option<Timestamp>),
-}
-
-/// The same, and who asks.
-#[derive(Clone, Copy)]
-struct Asked {
-    ask: Ask,
-    patience: Patience,
-    caller: Caller,
 }
 
 type Answer<T> = Result<Response<T>, Status>;
@@ -167,22 +150,12 @@ impl<S: Store + 'static> Service<S> {
         decision.map(Response::new).map_err(|malformed| refused(&malformed))
     }
 
-    async fn decide(
-        &self,
-        mut question: Question,
-        Asked { ask, patience, caller }: Asked,
-    ) -> Result<proto::Decision, Malformed> {
-        question.keep_what_counts(&self.door.settings().trust, caller);
-        let (door, pairs) = (&self.door, question.pairs());
-        let descriptors = pairs.descriptors();
-        let check = question.check(&pairs, &descriptors, door.left(patience));
-        let decision = match ask {
-            Ask::Check => door.check(&check).await,
-            Ask::Peek => door.peek(&check).await,
-            Ask::Reserve(hold) => door.reserve(&check, hold).await,
-            Ask::Refund(charged_at) => door.refund(&check, charged_at).await,
-        }?;
-        Ok(encode::decision(&decision, door.tell(&check, &decision)))
+    async fn decide(&self, question: Question, asked: Asked) -> Result<proto::Decision, Malformed> {
+        let door = &self.door;
+        let told = |check: &Check<'_>, decided: Result<Decision, Malformed>| {
+            decided.map(|decision| encode::decision(&decision, door.tell(check, &decision)))
+        };
+        door.ask(question, asked, told).await
     }
 
     fn caller(&self, metadata: &MetadataMap, extensions: &Extensions) -> Caller {

@@ -4,24 +4,21 @@
 use std::net::IpAddr;
 
 use axum::extract::Request;
-use axum::http::header::{AUTHORIZATION, HOST, ORIGIN, WWW_AUTHENTICATE};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::http::header::{HOST, ORIGIN};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
 
+use crate::callers;
 use crate::http::problem;
 use crate::secret::Token;
 
 /// Lets pass what knows the token. Whether the server is alive is told to everybody.
 pub(super) async fn only_with(token: Token, request: Request, next: Next) -> Response {
-    let told = request.headers().get(AUTHORIZATION).is_some_and(|told| token.is_in(told.as_bytes()));
-    if told || matches!(request.uri().path(), "/healthz" | "/readyz") {
-        return next.run(request).await;
+    match request.uri().path() {
+        "/healthz" | "/readyz" => next.run(request).await,
+        _ => callers::only_with(token, request, next).await,
     }
-    let detail = "the admin door wants its token: Authorization: Bearer …";
-    let mut answer = problem(StatusCode::UNAUTHORIZED, detail);
-    answer.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-    answer
 }
 
 /// Lets pass what names this door as `localhost` or by an address, and changes nothing for pages from elsewhere.

@@ -2,15 +2,55 @@
 
 use std::time::Duration;
 
-use tidegate_core::Ticket;
-use tidegate_engine::{Check, Descriptor};
-use tidegate_store::Hold;
+use tidegate_core::{Ticket, Timestamp};
+use tidegate_engine::{Check, Decision, Descriptor, Malformed};
+use tidegate_store::{Hold, Store};
 
+use super::{Door, Patience};
 use crate::trust::{Caller, Trust};
 
 /// How long a reservation is held, unless its caller says so, and at most.
 const DEFAULT_HOLD_MS: u64 = 60_000;
 const MAX_HOLD_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// What is asked about a check.
+#[derive(Clone, Copy)]
+pub(crate) enum Ask {
+    Check,
+    Peek,
+    Reserve(Hold),
+    Refund(Option<Timestamp>),
+}
+
+/// The same, and who asks.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked {
+    pub(crate) ask: Ask,
+    pub(crate) patience: Patience,
+    pub(crate) caller: Caller,
+}
+
+impl<S: Store + 'static> Door<S> {
+    /// Asks, and gives what came of it to whoever tells it. What the caller's word does not count for is left out.
+    pub(crate) async fn ask<T>(
+        &self,
+        mut question: Question,
+        Asked { ask, patience, caller }: Asked,
+        tell: impl FnOnce(&Check<'_>, Result<Decision, Malformed>) -> T,
+    ) -> T {
+        question.keep_what_counts(&self.settings().trust, caller);
+        let pairs = question.pairs();
+        let descriptors = pairs.descriptors();
+        let check = question.check(&pairs, &descriptors, self.left(patience));
+        let decided = match ask {
+            Ask::Check => self.check(&check).await,
+            Ask::Peek => self.peek(&check).await,
+            Ask::Reserve(hold) => self.reserve(&check, hold).await,
+            Ask::Refund(charged_at) => self.refund(&check, charged_at).await,
+        };
+        tell(&check, decided)
+    }
+}
 
 /// A check, owned.
 pub(crate) struct Question {

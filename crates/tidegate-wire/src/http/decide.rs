@@ -6,40 +6,20 @@ use http::StatusCode;
 use serde::Serialize;
 use serde_json::Value;
 use tidegate_core::Timestamp;
-use tidegate_store::{Hold, Store};
+use tidegate_store::Store;
 
 use super::answer::{Answer, Result, json_response};
 use super::body::{self, ContentType};
 use super::fields::{Fields, Wrong};
 use super::patience;
-use crate::door::question::Question;
-use crate::door::{Door, Patience};
+use crate::door::Door;
+use crate::door::question::{Ask, Asked, Question};
 use crate::problem::Problem;
-use crate::trust::Caller;
 
-/// What is asked about a check.
-#[derive(Clone, Copy)]
-enum Ask {
-    Check,
-    Peek,
-    Reserve(Hold),
-    Refund(Option<Timestamp>),
-}
-
-/// The same, and who asks.
-#[derive(Clone, Copy)]
-struct Asked {
-    ask: Ask,
-    patience: Patience,
-    caller: Caller,
-}
-
-impl Asked {
-    fn by<S: Store + 'static>(door: &Door<S>, request: &Request, ask: Ask) -> Self {
-        let patience = door.patience(patience::of(request.headers()));
-        let caller = door.settings().trust.caller(request.extensions(), request.headers());
-        Self { ask, patience, caller }
-    }
+fn asked<S: Store + 'static>(door: &Door<S>, request: &Request, ask: Ask) -> Asked {
+    let patience = door.patience(patience::of(request.headers()));
+    let caller = door.settings().trust.caller(request.extensions(), request.headers());
+    Asked { ask, patience, caller }
 }
 
 #[derive(Serialize)]
@@ -74,7 +54,7 @@ async fn just_one<S: Store + 'static>(
     request: Request,
     read: impl FnOnce(Value) -> std::result::Result<(Question, Ask), Wrong>,
 ) -> std::result::Result<Response, Problem> {
-    let asked = Asked::by(door, &request, Ask::Check);
+    let asked = asked(door, &request, Ask::Check);
     let (value, _share) = body::read(door, request, ContentType::Json).await?;
     let (question, ask) = read(value)?;
     Ok(decide(door, question, Asked { ask, ..asked }).await.respond())
@@ -86,7 +66,7 @@ async fn one_or_many<S: Store + 'static>(
     request: Request,
     ask: Ask,
 ) -> std::result::Result<Response, Problem> {
-    let asked = Asked::by(door, &request, ask);
+    let asked = asked(door, &request, ask);
     let (value, _share) = body::read(door, request, ContentType::Json).await?;
     match value {
         Value::Array(checks) => many(door, checks, asked).await,
@@ -125,20 +105,6 @@ async fn many<S: Store + 'static>(
     Ok(json_response(StatusCode::OK, &Results { results }))
 }
 
-async fn decide<S: Store + 'static>(
-    door: &Door<S>,
-    mut question: Question,
-    Asked { ask, patience, caller }: Asked,
-) -> Answer {
-    question.keep_what_counts(&door.settings().trust, caller);
-    let pairs = question.pairs();
-    let descriptors = pairs.descriptors();
-    let check = question.check(&pairs, &descriptors, door.left(patience));
-    let decided = match ask {
-        Ask::Check => door.check(&check).await,
-        Ask::Peek => door.peek(&check).await,
-        Ask::Reserve(hold) => door.reserve(&check, hold).await,
-        Ask::Refund(charged_at) => door.refund(&check, charged_at).await,
-    };
-    Answer::to(door, &check, decided)
+async fn decide<S: Store + 'static>(door: &Door<S>, question: Question, asked: Asked) -> Answer {
+    door.ask(question, asked, |check, decided| Answer::to(door, check, decided)).await
 }
