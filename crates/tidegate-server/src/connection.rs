@@ -2,6 +2,7 @@
 //! for too long, or whose server is going away, is told so and closed.
 
 mod answer;
+mod reply;
 
 pub(crate) use answer::contained;
 

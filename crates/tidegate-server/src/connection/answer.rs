@@ -10,11 +10,13 @@ use std::task::Poll;
 use std::time::Duration;
 
 use axum::extract::Request;
-use axum::response::Response;
+use axum::http::Response;
 use hyper::body::Incoming;
+use tidegate_wire::rls;
 use tokio::time::{Instant, timeout};
 use tower_service::Service as _;
 
+use super::reply::Reply;
 use crate::listener::Door;
 
 /// What goes on in a connection.
@@ -67,18 +69,30 @@ pub(super) async fn answer(
     door: Arc<Door>,
     activity: Arc<Activity>,
     request: Request<Incoming>,
-) -> Result<Response, Infallible> {
+) -> Result<Response<Reply>, Infallible> {
     let _under_way = UnderWay::new(activity);
-    let mut app = door.app.clone();
-    let answered = contained(async move { app.call(request).await });
+    let answered = contained(ask(&door, request));
+    let routed = |response: axum::response::Response| response.map(Reply::Routed);
     Ok(match timeout(door.limits.request_timeout, answered).await {
-        Ok(Some(Ok(response))) => response,
+        Ok(Some(response)) => response,
         Ok(None) => {
             door.counts.panics.fetch_add(1, Relaxed);
-            (door.broken)()
+            routed((door.broken)())
         }
-        Err(_) => (door.late)(),
+        Err(_) => routed((door.late)()),
     })
+}
+
+/// Envoy's call has nobody to look for; all else is routed.
+async fn ask(door: &Door, request: Request<Incoming>) -> Response<Reply> {
+    match &door.calls {
+        Some(calls) if request.uri().path() == rls::PATH => calls.answer(request).await.map(Reply::Call),
+        _ => {
+            // Apart, so that calls do not carry what routes need.
+            let Ok(response) = Box::pin(door.app.clone().call(request)).await;
+            response.map(Reply::Routed)
+        }
+    }
 }
 
 /// What comes of a future; `None` if it panics.
