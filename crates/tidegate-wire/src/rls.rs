@@ -28,11 +28,13 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use tidegate_store::Store;
+use tonic::Status;
 use tonic::server::NamedService;
 
 use crate::door::Door;
 
 pub use body::Reply;
+pub use call::Begun;
 pub use reflection::file_descriptor_set;
 
 /// The name of the service, as Envoy calls it.
@@ -41,7 +43,7 @@ pub use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_service_serve
 /// Where its one method is called.
 pub const PATH: &str = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 
-/// Answers Envoy through a door: by [`Service::answer`], or as a service among those of a tonic server. Clones are the same.
+/// Answers Envoy through a door: by [`Service::begin`] and [`Service::finish`], or as a service among those of a tonic server. Clones are the same.
 pub struct Service<S> {
     door: Door<S>,
 }
@@ -52,12 +54,17 @@ pub const fn service<S: Store + 'static>(door: Door<S>) -> Service<S> {
 }
 
 impl<S: Store + 'static> Service<S> {
-    /// Answers a call.
-    pub async fn answer<B>(&self, request: Request<B>) -> Response<Reply>
+    /// Begins to answer a call: reads its head, and keeps what is needed of it.
+    pub fn begin<B>(&self, request: Request<B>) -> Begun<B> {
+        call::begin(&self.door, request)
+    }
+
+    /// Answers it.
+    pub async fn finish<B>(&self, begun: Begun<B>) -> Response<Reply>
     where
         B: Body<Data = Bytes> + Unpin,
     {
-        call::answer(&self.door, request).await
+        call::finish(&self.door, begun).await
     }
 }
 
@@ -74,13 +81,11 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let service = self.clone();
-        Box::pin(async move {
-            if request.uri().path() == PATH {
-                return Ok(service.answer(request).await);
-            }
-            Ok(tonic::Status::unimplemented("there is no such method").into_http())
-        })
+        if request.uri().path() != PATH {
+            return Box::pin(async { Ok(Status::unimplemented("there is no such method").into_http()) });
+        }
+        let (service, begun) = (self.clone(), self.begin(request));
+        Box::pin(async move { Ok(service.finish(begun).await) })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use axum::extract::Request;
 use axum::http::Response;
+use axum::routing::future::RouteFuture;
 use hyper::body::Incoming;
 use tidegate_wire::rls;
 use tokio::time::{Instant, timeout};
@@ -64,33 +65,52 @@ impl Drop for UnderWay {
     }
 }
 
-/// Answers a request.
-pub(super) async fn answer(
+/// Answers a request. What is known at once is done at once: the rest is carried about until the request is answered.
+pub(super) fn answer(
     door: Arc<Door>,
     activity: Arc<Activity>,
     request: Request<Incoming>,
-) -> Result<Response<Reply>, Infallible> {
-    let _under_way = UnderWay::new(activity);
-    let answered = contained(ask(&door, request));
-    let routed = |response: axum::response::Response| response.map(Reply::Routed);
-    Ok(match timeout(door.limits.request_timeout, answered).await {
-        Ok(Some(response)) => response,
-        Ok(None) => {
-            door.counts.panics.fetch_add(1, Relaxed);
-            routed((door.broken)())
-        }
-        Err(_) => routed((door.late)()),
-    })
+) -> impl Future<Output = Result<Response<Reply>, Infallible>> {
+    let under_way = UnderWay::new(activity);
+    let question = Question::new(&door, request);
+    async move {
+        let _under_way = under_way;
+        let routed = |response: axum::response::Response| response.map(Reply::Routed);
+        Ok(match timeout(door.limits.request_timeout, contained(question.answer(&door))).await {
+            Ok(Some(response)) => response,
+            Ok(None) => {
+                door.counts.panics.fetch_add(1, Relaxed);
+                routed((door.broken)())
+            }
+            Err(_) => routed((door.late)()),
+        })
+    }
 }
 
-/// Envoy's call has nobody to look for; all else is routed.
-async fn ask(door: &Door, request: Request<Incoming>) -> Response<Reply> {
-    match &door.calls {
-        Some(calls) if request.uri().path() == rls::PATH => calls.answer(request).await.map(Reply::Call),
-        _ => {
-            // Apart, so that calls do not carry what routes need.
-            let Ok(response) = Box::pin(door.app.clone().call(request)).await;
-            response.map(Reply::Routed)
+/// A request that is being answered.
+enum Question {
+    /// Envoy's call, which has nobody to look for.
+    Call(rls::Begun<Incoming>),
+    /// All else, apart, so that calls do not carry what routes need.
+    Routed(Pin<Box<RouteFuture<Infallible>>>),
+}
+
+impl Question {
+    fn new(door: &Door, request: Request<Incoming>) -> Self {
+        match &door.calls {
+            Some(calls) if request.uri().path() == rls::PATH => Self::Call(calls.begin(request)),
+            _ => Self::Routed(Box::pin(door.app.clone().call(request))),
+        }
+    }
+
+    async fn answer(self, door: &Door) -> Response<Reply> {
+        match (self, &door.calls) {
+            (Self::Call(begun), Some(calls)) => calls.finish(begun).await.map(Reply::Call),
+            (Self::Call(_), None) => (door.broken)().map(Reply::Routed),
+            (Self::Routed(route), _) => {
+                let Ok(response) = route.await;
+                response.map(Reply::Routed)
+            }
         }
     }
 }

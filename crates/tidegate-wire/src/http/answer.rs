@@ -124,7 +124,7 @@ impl Told {
             decision: decision.outcome.word(),
             id: decision_id(decision),
             denied_by: decision.denied_by().map(|rule| rule.name.to_owned()).collect(),
-            reason: decision.reason(),
+            reason: decision.reason().into_owned(),
             state: decision.state.word(),
             snapshot: decision.version,
             delay_ms: (decision.delay_us > 0).then(|| milliseconds(decision.delay_us)),

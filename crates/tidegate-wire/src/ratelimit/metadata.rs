@@ -28,7 +28,7 @@ impl<'d> Metadata<'d> {
             ("decision", Cow::Borrowed(decision.outcome.word())),
             ("id", Cow::Owned(decision_id(decision))),
             ("domain", Cow::Borrowed(request.domain)),
-            ("reason", Cow::Owned(decision.reason())),
+            ("reason", decision.reason()),
             ("state", Cow::Borrowed(decision.state.word())),
             ("rule", Cow::Borrowed("")),
         ]);

@@ -13,6 +13,9 @@ use tonic::Status;
 use super::encode::FRAME;
 use crate::door::Share;
 
+/// What whoever compresses is told.
+pub(super) const COMPRESSED: &str = "messages must not be compressed";
+
 const GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const OK: HeaderValue = HeaderValue::from_static("0");
 
@@ -64,7 +67,7 @@ impl Parts {
         let [compressed, length @ ..] = *frame;
         let length = u32::from_be_bytes(length) as usize;
         if compressed != 0 {
-            Err(Status::unimplemented("messages must not be compressed"))
+            Err(Status::unimplemented(COMPRESSED))
         } else if length > most {
             Err(Status::out_of_range(format!("the message has {length} bytes and the most is {most}")))
         } else if message.len() > length {

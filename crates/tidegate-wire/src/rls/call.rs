@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http::request::Parts;
+use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Body;
 use tidegate_store::Store;
 use tonic::Status;
 
-use super::body::{self, Reply};
+use super::body::{self, COMPRESSED, Reply};
 use super::{deadline, decode, encode};
 use crate::door::{Door, Patience};
 use crate::ratelimit::{self, Failure};
@@ -20,15 +21,43 @@ use crate::trust::Caller;
 
 const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
 
-pub(super) async fn answer<S, B>(door: &Door<S>, request: Request<B>) -> Response<Reply>
+/// A call whose head is read.
+#[derive(Debug)]
+pub struct Begun<B> {
+    body: B,
+    /// Who asks; or the answer, if nothing has to be asked.
+    asker: Result<Asker, Box<Response<Reply>>>,
+}
+
+pub(super) fn begin<S: Store + 'static, B>(door: &Door<S>, request: Request<B>) -> Begun<B> {
+    let (head, body) = request.into_parts();
+    let asker = match refused(&head) {
+        Some(answer) => Err(Box::new(answer)),
+        None => {
+            let deadline = deadline::of(&head.headers);
+            let caller = door.settings().trust.caller(&head.extensions, &head.headers);
+            Ok(Asker { deadline, patience: door.patience(deadline), caller })
+        }
+    };
+    Begun { body, asker }
+}
+
+pub(super) async fn finish<S, B>(door: &Door<S>, begun: Begun<B>) -> Response<Reply>
 where
     S: Store + 'static,
     B: Body<Data = Bytes> + Unpin,
 {
-    if let Some(no_call) = no_call(&request) {
-        return no_call;
-    }
-    match call(door, request).await {
+    let asker = match begun.asker {
+        Ok(asker) => asker,
+        Err(answer) => return *answer,
+    };
+    let mut share = door.bodies().share();
+    let answer = match body::read(begun.body, door.settings().max_body_bytes, &mut share).await {
+        Ok(message) if door.engine().store().answers_at_once() => at_once(door, &asker, &message),
+        Ok(message) => within(door, &asker, &message).await,
+        Err(status) => Err(status),
+    };
+    match answer {
         Ok(message) => {
             let mut response = Response::new(Reply::new(message));
             response.headers_mut().insert(CONTENT_TYPE, GRPC);
@@ -38,61 +67,37 @@ where
     }
 }
 
-/// The answer to what does not speak gRPC, if it does not.
-fn no_call<B>(request: &Request<B>) -> Option<Response<Reply>> {
-    let mut response = Response::new(Reply::default());
-    if request.method() != Method::POST {
-        *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+/// The answer to what does not speak gRPC as we do, if it does not.
+fn refused(head: &Parts) -> Option<Response<Reply>> {
+    let content = head.headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    let encoding = head.headers.get("grpc-encoding");
+    if head.method != Method::POST {
+        let mut response = no_call(StatusCode::METHOD_NOT_ALLOWED);
         response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
-        return Some(response);
+        Some(response)
+    } else if content.is_none_or(|content| !content.starts_with(GRPC.as_bytes())) {
+        Some(no_call(StatusCode::UNSUPPORTED_MEDIA_TYPE))
+    } else if encoding.is_some_and(|encoding| encoding != "identity") {
+        let mut response: Response<Reply> = Status::unimplemented(COMPRESSED).into_http();
+        response.headers_mut().insert("grpc-accept-encoding", HeaderValue::from_static("identity"));
+        Some(response)
+    } else {
+        None
     }
-    let content = request.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
-    if content.is_none_or(|content| !content.starts_with(GRPC.as_bytes())) {
-        *response.status_mut() = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-        return Some(response);
-    }
-    None
 }
 
-async fn call<S, B>(door: &Door<S>, request: Request<B>) -> Result<Bytes, Status>
-where
-    S: Store + 'static,
-    B: Body<Data = Bytes> + Unpin,
-{
-    let (head, body) = request.into_parts();
-    plain(&head.headers)?;
-    let deadline = deadline::of(&head.headers);
-    let asker = Asker {
-        patience: door.patience(deadline),
-        caller: door.settings().trust.caller(&head.extensions, &head.headers),
-    };
-    // What is large must not be kept while the message is waited for.
-    drop(head);
-    let mut share = door.bodies().share();
-    let message = body::read(body, door.settings().max_body_bytes, &mut share).await?;
-    if door.engine().store().answers_at_once() {
-        at_once(door, &asker, &message)
-    } else {
-        within(deadline, door, &asker, &message).await
-    }
+fn no_call(status: StatusCode) -> Response<Reply> {
+    let mut response = Response::new(Reply::default());
+    *response.status_mut() = status;
+    response
 }
 
 /// Who asks.
+#[derive(Debug)]
 struct Asker {
+    deadline: Option<Duration>,
     patience: Patience,
     caller: Caller,
-}
-
-fn plain(headers: &HeaderMap) -> Result<(), Status> {
-    match headers.get("grpc-encoding") {
-        Some(encoding) if encoding != "identity" => {
-            let mut status = Status::unimplemented("messages must not be compressed");
-            let accepted = tonic::metadata::MetadataValue::from_static("identity");
-            status.metadata_mut().insert("grpc-accept-encoding", accepted);
-            Err(status)
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Asks a store that answers at once. What is large about it stays on the stack.
@@ -105,13 +110,8 @@ fn at_once<S: Store + 'static>(door: &Door<S>, asker: &Asker, message: &[u8]) ->
 }
 
 /// Asks a store that makes callers wait, as long as this one does.
-async fn within<S: Store + 'static>(
-    deadline: Option<Duration>,
-    door: &Door<S>,
-    asker: &Asker,
-    message: &[u8],
-) -> Result<Bytes, Status> {
-    deadline::within(deadline, Box::pin(ask(door, asker, message))).await?
+async fn within<S: Store + 'static>(door: &Door<S>, asker: &Asker, message: &[u8]) -> Result<Bytes, Status> {
+    deadline::within(asker.deadline, Box::pin(ask(door, asker, message))).await?
 }
 
 async fn ask<S: Store + 'static>(door: &Door<S>, asker: &Asker, message: &[u8]) -> Result<Bytes, Status> {
