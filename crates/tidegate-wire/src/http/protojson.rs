@@ -1,5 +1,7 @@
 //! `POST /json`, as envoyproxy/ratelimit has it: its messages in protobuf's JSON, 200 if the request may pass, 429 if not.
 
+pub(super) mod schema;
+
 use axum::extract::{Request, State};
 use axum::response::Response;
 use base64::Engine as _;
@@ -62,7 +64,7 @@ fn failed(failure: Failure) -> Problem {
     }
 }
 
-fn decode(value: Value, patience: Patience) -> Result<ratelimit::Request, Wrong> {
+pub(super) fn decode(value: Value, patience: Patience) -> Result<ratelimit::Request, Wrong> {
     let mut fields = Fields::of("the request", value)?;
     let domain = fields.text(&["domain"])?.unwrap_or_default();
     let descriptors = fields.list(&["descriptors"])?.unwrap_or_default();
