@@ -3,6 +3,7 @@
 
 mod documents;
 mod examples;
+mod schemathesis;
 
 const RULES: &str = "
 domain: api
