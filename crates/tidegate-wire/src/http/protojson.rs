@@ -1,5 +1,7 @@
 //! `POST /json`, as envoyproxy/ratelimit has it: its messages in protobuf's JSON, 200 if the request may pass, 429 if not.
 
+pub(super) mod schema;
+
 use axum::extract::{Request, State};
 use axum::response::Response;
 use base64::Engine as _;
@@ -61,7 +63,7 @@ fn tell(answer: &ratelimit::Response<'_>) -> Response {
 }
 
 /// What was sent.
-struct Sent {
+pub(super) struct Sent {
     domain: String,
     descriptors: Vec<SentDescriptor>,
     hits: u64,
@@ -75,7 +77,7 @@ struct SentDescriptor {
 }
 
 impl Sent {
-    fn question(&self, patience: Patience) -> ratelimit::Request<'_> {
+    pub(super) fn question(&self, patience: Patience) -> ratelimit::Request<'_> {
         let descriptors = self.descriptors.iter().map(SentDescriptor::asked).collect();
         ratelimit::Request { domain: &self.domain, descriptors, hits: self.hits, patience }
     }
@@ -92,7 +94,7 @@ fn failed(failure: Failure) -> Problem {
     }
 }
 
-fn decode(value: Value) -> Result<Sent, Wrong> {
+pub(super) fn decode(value: Value) -> Result<Sent, Wrong> {
     let mut fields = Fields::of("the request", value)?;
     let domain = fields.text(&["domain"])?.unwrap_or_default();
     let descriptors = fields.list(&["descriptors"])?.unwrap_or_default();
