@@ -1,6 +1,9 @@
 # Two commands are enough: `make run` and `make test`.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench deep accuracy generate
+.PHONY: help run test lint bench deep fuzz accuracy generate
+
+# How long each target is fuzzed by `make fuzz` and `make deep`.
+FUZZ_SECONDS ?= 3600
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,7 +26,10 @@ accuracy: ## how far each algorithm strays from the exact count (docs/concepts/a
 generate: ## the types of our own gRPC service, anew from its description
 	@CARGO_TARGET_DIR=target/generate cargo run --quiet --locked --manifest-path tools/generate/Cargo.toml
 
-deep: ## long runs: many more random cases and seeds, more orders of threads, an attack of 100 million keys, a smoke run of the benchmarks, Miri where it is installed
+fuzz: ## every fuzz target for an hour, two at a time (make fuzz FUZZ_SECONDS=60 for a short look)
+	@tools/fuzz all $(FUZZ_SECONDS)
+
+deep: ## long runs: fuzzing, many more random cases and seeds, more orders of threads, an attack of 100 million keys, a smoke run of the benchmarks, Miri where it is installed
 	PROPTEST_CASES=50000 cargo test --locked --release -p tidegate-core -p tidegate-wire
 	LOOM_MAX_PREEMPTIONS=3 tools/stages model
 	PROPTEST_CASES=20000 cargo test --locked --release -p tidegate-store --test store differential
@@ -31,6 +37,7 @@ deep: ## long runs: many more random cases and seeds, more orders of threads, an
 	cargo test --locked --release -p tidegate-store --test store a_hundred_million -- --ignored
 	PROPTEST_CASES=2000 cargo test --locked --release -p tidegate-redis --test redis differential
 	$(MAKE) bench QUICK=1
+	$(MAKE) fuzz
 	@if cargo +nightly miri --version >/dev/null 2>&1; then \
 		PROPTEST_CASES=4 MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p tidegate-core --lib; \
 	else echo "miri is not installed: rustup +nightly component add miri"; fi

@@ -175,8 +175,10 @@ impl Draft {
 
     /// Looks further than so many values of one place; whether that can be.
     pub(crate) fn look_beyond(&mut self, place: u8, levels: u8) -> bool {
-        let has_room = self.has_room() && levels <= MOST_LEVELS;
-        let Some(place) = self.at(place).filter(|_| has_room) else { return false };
+        let keys = self.keys() + usize::from(levels);
+        let fits =
+            |place: &&mut Place| levels <= MOST_LEVELS && keys - usize::from(place.levels) <= MOST_KEYS;
+        let Some(place) = self.at(place).filter(fits) else { return false };
         place.levels = levels;
         true
     }
@@ -206,8 +208,13 @@ impl Draft {
 
     /// Whether one more key can be named.
     fn has_room(&self) -> bool {
+        self.keys() < MOST_KEYS
+    }
+
+    /// How many keys of values and loans it names.
+    fn keys(&self) -> usize {
         let keys = |place: &Place| 1 + usize::from(place.levels) + usize::from(place.lends);
-        self.places.iter().map(keys).sum::<usize>() < MOST_KEYS
+        self.places.iter().map(keys).sum()
     }
 
     fn at(&mut self, place: u8) -> Option<&mut Place> {

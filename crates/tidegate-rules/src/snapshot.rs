@@ -12,7 +12,7 @@ use crate::name::{AttributeId, MaybeAttribute, Names};
 use crate::rule::{Class, Mode, Rule};
 
 /// All domains, immutable, under a version.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     version: u64,
     domains: BTreeMap<Box<str>, Arc<Domain>>,

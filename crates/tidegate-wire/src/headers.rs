@@ -6,6 +6,7 @@
 mod settings;
 mod report;
 mod summary;
+mod list;
 mod ietf;
 mod legacy;
 #[cfg(test)]

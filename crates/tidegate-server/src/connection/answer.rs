@@ -43,9 +43,13 @@ impl Activity {
         (until > now).then_some(until)
     }
 
-    fn note(&self, change: impl FnOnce(usize) -> usize) {
+    fn begins(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).under_way += 1;
+    }
+
+    fn ends(&self) {
         let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *recent = Recent { under_way: change(recent.under_way), last: Instant::now() };
+        *recent = Recent { under_way: recent.under_way.saturating_sub(1), last: Instant::now() };
     }
 }
 
@@ -54,14 +58,14 @@ struct UnderWay(Arc<Activity>);
 
 impl UnderWay {
     fn new(activity: Arc<Activity>) -> Self {
-        activity.note(|count| count + 1);
+        activity.begins();
         Self(activity)
     }
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.0.note(|count| count.saturating_sub(1));
+        self.0.ends();
     }
 }
 

@@ -40,12 +40,16 @@ fn elements(headers: &HeaderMap, header: HeaderName) -> impl Iterator<Item = &[u
     lines.flatten().map(<[u8]>::trim_ascii).filter(|element| !element.is_empty())
 }
 
-/// The address of one `Forwarded` element: that of its one `for` parameter.
+/// The address of one `Forwarded` element: that of its one `for` parameter. If any parameter is not what it should be, nobody knows
+/// whether the element is one, or what a client wrote and what a proxy did.
 fn forwarded_for(element: &[u8]) -> Option<IpAddr> {
     let mut node = None;
     for pair in Split::whole(element, b';').map(<[u8]>::trim_ascii).filter(|pair| !pair.is_empty()) {
         let equals = pair.iter().position(|byte| *byte == b'=')?;
         let (name, value) = (&pair[..equals], &pair[equals + 1..]);
+        if !is_token(name) || !is_whole(value) {
+            return None;
+        }
         if name.eq_ignore_ascii_case(b"for") && node.replace(value).is_some() {
             return None;
         }
@@ -77,6 +81,19 @@ fn is_port(text: &str) -> bool {
         }
         None => text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok(),
     }
+}
+
+/// Whether it can be a name (RFC 9110, 5.6.2).
+fn is_token(text: &[u8]) -> bool {
+    text.iter().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte))
+}
+
+/// Whether all of its quotes belong together: there are none, or those around it, and others are escaped.
+fn is_whole(value: &[u8]) -> bool {
+    let Some(rest) = value.strip_prefix(b"\"") else { return !value.contains(&b'"') };
+    let Some(inner) = rest.strip_suffix(b"\"") else { return false };
+    let is_end = |at: usize| inner.get(at).is_none_or(|byte| *byte == b'"') && !is_escaped(&inner[..at]);
+    (0..=inner.len()).find(|at| is_end(*at)) == Some(inner.len())
 }
 
 /// What a token or quoted string stands for (RFC 9110, 5.6.4).

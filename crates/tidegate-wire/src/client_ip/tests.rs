@@ -69,6 +69,21 @@ fn the_client_is_the_rightmost_address_that_is_not_trusted() {
 }
 
 #[test]
+fn an_element_with_a_parameter_that_is_none_ends_the_chain() {
+    for rubbish in [
+        r#"fo\"r=1.1.1.1 ;; for=2.2.2.2"#,
+        r#"x="a;for=2.2.2.2"#,
+        r#"x=a";for=2.2.2.2"#,
+        r#"x="a"b";for=2.2.2.2"#,
+        "x y=a;for=2.2.2.2",
+    ] {
+        check_forwarded(&[rubbish], PROXY);
+        check_forwarded(&[&format!("for=6.6.6.6, {rubbish}")], PROXY);
+    }
+    check_forwarded(&[r#"x="a\"; b\\";for=2.2.2.2;proto=https"#], "2.2.2.2");
+}
+
+#[test]
 fn a_client_that_names_a_victim_is_still_itself() {
     let (attacker, victim) = ("203.0.113.66", "198.51.100.1");
     check(&[&format!("{victim}, {attacker}")], attacker);

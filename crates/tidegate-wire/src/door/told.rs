@@ -1,6 +1,7 @@
 //! What a caller is told of a decision: headers on every answer, and a problem on a refusal.
 
 use http::{HeaderMap, StatusCode};
+use smallvec::SmallVec;
 use tidegate_core::{Outcome as Fate, Retry, Verdict};
 use tidegate_engine::{Check, Decision, LimitView, Outcome};
 use tidegate_rules::rule::{Counted, Rule};
@@ -26,15 +27,18 @@ struct Line<'d> {
     partition: Option<Partition>,
 }
 
+/// Room for the headers of most answers.
+const HEADERS: usize = 4;
+
 pub(super) fn tell(settings: &DoorSettings, check: &Check<'_>, decision: &Decision, random: u64) -> Told {
     let lines = lines(settings, check, decision);
-    let reports: Vec<Report<'_>> = lines.iter().map(Line::report).collect();
+    let reports: SmallVec<[Report<'_>; 4]> = lines.iter().map(Line::report).collect();
     let mut summary = Summary::new(&reports, decision.at);
     if let Some(us) = decision.retry_after_us() {
         summary = summary.retrying_after_s(us.div_ceil(1_000_000));
     }
     let summary = summary.jittered(&settings.headers, random);
-    let mut out = HeaderMap::new();
+    let mut out = HeaderMap::with_capacity(HEADERS);
     headers::write(&mut out, &summary, &settings.headers);
     if settings.headers.denied_by {
         tell_who_blocks(&mut out, decision);
@@ -43,7 +47,7 @@ pub(super) fn tell(settings: &DoorSettings, check: &Check<'_>, decision: &Decisi
 }
 
 /// The limits that have a say. Those in the shadow have none: a caller that is told of them would heed them.
-fn lines<'d>(settings: &DoorSettings, check: &Check<'_>, decision: &'d Decision) -> Vec<Line<'d>> {
+fn lines<'d>(settings: &DoorSettings, check: &Check<'_>, decision: &'d Decision) -> SmallVec<[Line<'d>; 4]> {
     let partitions = Partitions::of(settings, check, decision);
     let told = decision.limits().filter(|view| view.enforced || decision.refused_by(view));
     let line = |view: LimitView<'d>| Line {
@@ -141,7 +145,10 @@ fn in_the_rules_words(mut problem: Problem, rule: &Rule) -> Problem {
 
 /// A decision's id as callers know it: 32 hexadecimal digits.
 pub fn decision_id(decision: &Decision) -> String {
-    format!("{:032x}", decision.id.0)
+    let digit = |nibble: u8| char::from(b"0123456789abcdef"[usize::from(nibble)]);
+    let mut digits = String::with_capacity(32);
+    digits.extend(decision.id.0.to_be_bytes().iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
+    digits
 }
 
 /// The same as a URI: the digits in the groups of a UUID.

@@ -1,20 +1,19 @@
 //! The IETF's fields, one function per version of the draft.
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
-use sfv::{Integer, KeyRef, ListSerializer, StringRef, key_ref, string_ref};
+use sfv::{StringRef, string_ref};
 
+use super::list::{self, List};
 use super::report::{PartitionKey, Report, Unit, Wait};
 use super::summary::Summary;
 use super::{RATELIMIT, RATELIMIT_LIMIT, RATELIMIT_POLICY, RATELIMIT_REMAINING, RATELIMIT_RESET, seconds_up};
 
-const QUOTA: &KeyRef = key_ref("q");
-const WINDOW: &KeyRef = key_ref("w");
-const UNIT: &KeyRef = key_ref("qu");
-const REMAINING: &KeyRef = key_ref("r");
-const RESET: &KeyRef = key_ref("t");
-const PARTITION_KEY: &KeyRef = key_ref("pk");
-
-type List = ListSerializer<String>;
+const QUOTA: &str = "q";
+const WINDOW: &str = "w";
+const UNIT: &str = "qu";
+const REMAINING: &str = "r";
+const RESET: &str = "t";
+const PARTITION_KEY: &str = "pk";
 
 /// Whether the partition keys that reports carry are told.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,7 +32,7 @@ struct Member<'a> {
 /// draft-ietf-httpapi-ratelimit-headers-10. A name that no structured field can hold costs its report the place in it.
 pub(super) fn write_draft_10(out: &mut HeaderMap, summary: &Summary<'_>, keys: PartitionKeys) {
     let latest_s = summary.retry_after_s().unwrap_or(u64::MAX);
-    let (mut policies, mut standings) = (List::new(), List::new());
+    let (mut policies, mut standings) = (List::default(), List::default());
     for report in summary.reports() {
         let Ok(name) = StringRef::from_str(report.name) else { continue };
         let key = report.partition_key.filter(|_| keys == PartitionKeys::Told).map(PartitionKey::bytes);
@@ -49,44 +48,44 @@ pub(super) fn write_draft_10(out: &mut HeaderMap, summary: &Summary<'_>, keys: P
 /// What can never pass has a reset all the same: this version knows no answer without one.
 pub(super) fn write_draft_03(out: &mut HeaderMap, summary: &Summary<'_>) {
     let Some(most) = summary.most_restrictive() else { return };
-    let mut limits = List::new();
-    limits.bare_item(integer(most.limit.capacity()));
+    let mut limits = List::default();
+    limits.integer(most.limit.capacity());
     for report in summary.reports() {
         if let Some(us) = report.limit.window_us() {
-            limits.bare_item(integer(report.limit.capacity())).parameter(WINDOW, integer(seconds_up(us)));
+            limits.integer(report.limit.capacity()).number(WINDOW, seconds_up(us));
         }
     }
     out.remove(RATELIMIT_LIMIT);
     append(out, RATELIMIT_LIMIT, limits);
-    out.insert(RATELIMIT_REMAINING, i64::from(integer(most.verdict.remaining)).into());
+    out.insert(RATELIMIT_REMAINING, most.verdict.remaining.min(list::MOST).into());
     out.insert(RATELIMIT_RESET, seconds_up(most.reset_after_us()).into());
 }
 
 impl Member<'_> {
     fn push_policy(&self, out: &mut List) {
         let limit = self.report.limit;
-        let mut policy = out.bare_item(self.name).parameter(QUOTA, integer(limit.capacity()));
+        let policy = out.string(self.name).number(QUOTA, limit.capacity());
         if let Some(us) = limit.window_us() {
-            policy = policy.parameter(WINDOW, integer(seconds_up(us)));
+            policy.number(WINDOW, seconds_up(us));
         }
         if let Some(unit) = quota_unit(self.report.unit) {
-            policy = policy.parameter(UNIT, unit);
+            policy.text(UNIT, unit);
         }
         if let Some(key) = self.key {
-            policy.parameter(PARTITION_KEY, key);
+            policy.bytes(PARTITION_KEY, key);
         }
     }
 
     /// `t` is left out where waiting does not help, and where it would be later than `Retry-After`.
     fn push_standing(&self, out: &mut List, latest_s: u64) {
         let remaining = self.report.verdict.remaining;
-        let mut standing = out.bare_item(self.name).parameter(REMAINING, integer(remaining));
+        let standing = out.string(self.name).number(REMAINING, remaining);
         let reset_s = seconds_up(self.report.reset_after_us());
         if reset_s <= latest_s && self.report.wait() != Some(Wait::Never) {
-            standing = standing.parameter(RESET, integer(reset_s));
+            standing.number(RESET, reset_s);
         }
         if let Some(key) = self.key {
-            standing.parameter(PARTITION_KEY, key);
+            standing.bytes(PARTITION_KEY, key);
         }
     }
 }
@@ -104,9 +103,4 @@ fn append(out: &mut HeaderMap, name: HeaderName, list: List) {
     if let Some(value) = list.finish().and_then(|list| HeaderValue::try_from(list).ok()) {
         out.append(name, value);
     }
-}
-
-/// The nearest integer that a structured field can hold: fifteen digits (RFC 9651, 3.3.1).
-fn integer(value: u64) -> Integer {
-    Integer::try_from(value).unwrap_or(Integer::MAX)
 }

@@ -24,7 +24,9 @@ pub(super) fn write_legacy(out: &mut HeaderMap, summary: &Summary<'_>, settings:
     if settings.used {
         out.insert(X_RATELIMIT_USED, most.used().into());
     }
-    let resource = most.resource.filter(|_| settings.resource);
+    let is_told =
+        |resource: &&str| settings.resource && resource.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    let resource = most.resource.filter(is_told);
     if let Some(resource) = resource.and_then(|resource| HeaderValue::from_str(resource).ok()) {
         out.insert(X_RATELIMIT_RESOURCE, resource);
     }

@@ -214,6 +214,19 @@ fn a_name_that_no_field_can_hold_costs_only_its_own_report() {
 }
 
 #[test]
+fn a_resource_that_not_every_client_can_read_is_not_told() {
+    let limit = gcra();
+    let verdict = allowed(&limit, 50, 0);
+    let settings = Settings { resource: true, ..only_legacy(Legacy::Delta) };
+    for (resource, told) in [("search", true), ("naïve", false), ("tab\there", false)] {
+        let reports = [Report { resource: Some(resource), ..Report::new("a", &limit, &verdict) }];
+        let mut headers = HeaderMap::new();
+        write(&mut headers, &Summary::new(&reports, NOW), &settings);
+        assert_eq!(headers.contains_key(X_RATELIMIT_RESOURCE), told, "{resource:?}");
+    }
+}
+
+#[test]
 fn numbers_end_at_fifteen_digits() {
     let limit = gcra();
     check(
