@@ -2,6 +2,7 @@
 
 mod pem;
 mod watch;
+mod certificate;
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +19,7 @@ use crate::config;
 use crate::error::Error;
 use pem::Files;
 
+pub(crate) use certificate::shown;
 pub(crate) use watch::follow;
 
 /// How long a peer may take until both sides trust the connection.

@@ -17,7 +17,6 @@ use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Channel, Server};
 
 use super::*;
-use crate::client_ip::Trusted;
 use crate::door::tests::{Faulty, Noting, door, door_to, wait};
 use crate::door::{DoorSettings, Patience, Undecided};
 use crate::trust::Trust;
@@ -213,7 +212,7 @@ proptest! {
 
 #[tokio::test]
 async fn what_is_claimed_without_being_trusted_is_left_out_and_has_a_status() {
-    let trust = Trust::only(Trusted::default(), None, ["user"]);
+    let trust = Trust::only(Vec::new(), ["user"]);
     let (door, _) = door_to(Reference::new(), RULES, DoorSettings { trust, ..DoorSettings::default() });
     for _ in 0..3 {
         let response = ask(&door, question(vec![descriptor("user", "a")])).await.unwrap();
