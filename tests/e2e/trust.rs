@@ -103,7 +103,7 @@ async fn certificates_are_good_for_what_they_are_granted() {
     let (server, resp) = start(
         folder.path(),
         &format!(
-            "tls: {{ certificate: server.crt, private_key: server.key, client_authorities: ca.crt, doors: [http, resp] }}\n\
+            "tls: {{ certificate: server.crt, private_key: server.key, client_authorities: ca.crt, clients: may, doors: [http, resp] }}\n\
              trust:\n  doors: [http, resp]\n  peers:\n    - {{ certificate: localhost, attributes: [org] }}\n    \
              - {{ certificate: \"sha256:{fingerprint}\", attributes: [plan] }}\n"
         ),
@@ -118,6 +118,7 @@ async fn certificates_are_good_for_what_they_are_granted() {
         ];
         files.into_iter().flat_map(|(flag, file)| [flag.to_owned(), at(&file)]).collect::<Vec<_>>()
     };
+    assert!(counted(&url, &["--cacert", &at("ca.crt")]).await.is_empty(), "whoever shows none is a stranger");
     for (who, expected) in [("client", &["org", "plan"][..]), ("server", &["org"])] {
         let arguments = shows(who);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();

@@ -248,8 +248,20 @@ pub struct Tls {
     pub private_key: Option<PathBuf>,
     /// The file of the authorities (PEM) that must vouch for whoever connects; without it nobody has to prove who they are.
     pub client_authorities: Option<PathBuf>,
+    /// Whether those who connect must show a certificate, or may.
+    pub clients: Clients,
     /// The names of the encrypted doors.
     pub doors: Vec<&'static str>,
+}
+
+/// Whether those who connect must show a certificate. One that is shown must be vouched for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clients {
+    /// Who shows none is turned away.
+    #[default]
+    Must,
+    /// Who shows none is served as well.
+    May,
 }
 
 impl Tls {
@@ -268,6 +280,7 @@ impl Default for Tls {
             certificate: None,
             private_key: None,
             client_authorities: None,
+            clients: Clients::default(),
             doors: vec!["grpc", "http", "resp"],
         }
     }

@@ -116,7 +116,7 @@ static ENVOY: Object = Object { name: "envoy", doc: "What Envoy is answered.", k
 static TLS: Object = Object {
     name: "tls",
     doc: "Which doors are encrypted, and with what.",
-    keys: &[key("certificate"), key("private_key"), key("client_authorities"), list("doors")],
+    keys: &[key("certificate"), key("private_key"), key("client_authorities"), key("clients"), list("doors")],
 };
 
 static LIMITS: Object = Object {

@@ -157,6 +157,9 @@ settings! {
     "tls.client_authorities" "TIDEGATE_TLS_CLIENT_AUTHORITIES" None, "none",
         "A file with the authorities (PEM) that must vouch for whoever connects to an encrypted door; without it nobody has to show a certificate",
         |config, text| config.tls.client_authorities = value::path(text)?;
+    "tls.clients" "TIDEGATE_TLS_CLIENTS" None, "must",
+        "Whether whoever connects then must show a certificate, or may: with may, those without one are served as well, and certificates say who is trusted",
+        |config, text| config.tls.clients = value::clients(text)?;
     "tls.doors" "TIDEGATE_TLS_DOORS" None, "grpc,http,resp",
         "Which doors are encrypted: some of grpc, http, resp and admin, with commas between",
         |config, text| config.tls.doors = value::doors(text, &Tls::DOORS)?;
