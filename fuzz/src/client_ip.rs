@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use http::{HeaderMap, HeaderValue};
 use ipnet::IpNet;
 use tidegate_wire::client_ip::{Prefixes, behind, canonical, client_ip, network};
-use tidegate_wire::trust::Trust;
+use tidegate_wire::trust::{Grant, Peer, Trust};
 use tidegate_wire::{Source, Trusted};
 
 pub(crate) fn run(bytes: &[u8]) {
@@ -147,9 +147,9 @@ fn trust_says_the_same(case: &Case<'_>, lines: &[&[u8]]) {
     if case.source == Source::Forwarded {
         return;
     }
-    let trust = Trust::only_forwarded(case.trusted.clone(), None, ["org"]);
-    let caller = trust.caller_at(Some(case.peer));
-    assert_eq!(caller.trusted, case.trusted.contains(case.peer));
-    assert_eq!(trust.ignores(caller, "org"), !caller.trusted);
+    let trust = Trust::only_forwarded(vec![Grant::to_networks(case.trusted.clone())], ["org"]);
+    let caller = trust.caller_at(Some(&Peer::at((case.peer, 1).into())));
+    assert_eq!(caller.is_trusted(), case.trusted.contains(case.peer));
+    assert_eq!(trust.ignores(caller, "org"), !caller.is_trusted());
     assert_eq!(trust.client(caller, &case.headers(lines)), Some(case.client(lines)));
 }

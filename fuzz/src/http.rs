@@ -73,7 +73,7 @@ fn request(text: &[u8]) -> Option<Request<Body>> {
         let (name, value) = (&line[..at], line[at + 1..].trim_ascii());
         if name == b"peer" {
             let peer: SocketAddr = std::str::from_utf8(value).ok()?.parse().ok()?;
-            request.extensions_mut().insert(Peer(peer));
+            request.extensions_mut().insert(Peer::at(peer));
             continue;
         }
         let (name, value) = (HeaderName::from_bytes(name).ok()?, HeaderValue::from_bytes(value).ok()?);

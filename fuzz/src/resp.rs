@@ -4,10 +4,9 @@
 
 mod replies;
 
-use std::net::IpAddr;
-
 use tidegate_store::Reference;
 use tidegate_wire::resp::{Decoder, Next, Password, ProtocolError, Service, Session};
+use tidegate_wire::trust::Peer;
 
 use crate::pieces::Pieces;
 use crate::world::{self, wait};
@@ -80,8 +79,8 @@ fn talk(sent: &[u8], lengths: &[usize], how: u8) -> (Vec<u8>, Next) {
     let door = world::door();
     let password = (how & 1 == 1).then(|| Password::new(b"pw"));
     let service = Service::new(door.clone(), password);
-    let address: Option<IpAddr> = (how & 2 == 2).then(|| [10, 0, 0, 1].into());
-    let mut session = service.session_from(address);
+    let peer = (how & 2 == 2).then(|| Peer::at(([10, 0, 0, 1], 1).into()));
+    let mut session = service.session_from(peer);
     let (mut said, mut next, mut rest) = (Vec::new(), Next::Read, sent);
     for length in lengths.iter().cycle() {
         let (piece, behind) = rest.split_at((*length).min(rest.len()));

@@ -11,6 +11,7 @@ use tidegate_rules::{Snapshot, Source, compile};
 use tidegate_store::Reference;
 use tidegate_wire::door::{Door, DoorSettings};
 use tidegate_wire::headers::{Legacy, Settings};
+use tidegate_wire::trust::Grant;
 use tidegate_wire::{Trust, Trusted};
 
 /// A bit of everything that rules can say.
@@ -37,8 +38,8 @@ pub(crate) fn door() -> Door<Reference> {
         headers: Settings { legacy: Legacy::Epoch, ..Settings::default() },
         max_body_bytes: 64 << 10,
         max_batch: 8,
-        trust: Trust::only(proxies(), None, ["plan"]),
-        forward_trust: Trust::only_forwarded(proxies(), None, ["org", "plan"]),
+        trust: Trust::only(vec![Grant::to_networks(proxies())], ["plan"]),
+        forward_trust: Trust::only_forwarded(vec![Grant::to_networks(proxies())], ["org", "plan"]),
         ..DoorSettings::default()
     };
     Door::new(Arc::new(engine), Arc::new(|| NOW), settings)

@@ -28,6 +28,7 @@ mod restart;
 mod metrics;
 mod last_resort;
 mod secrets;
+mod trust;
 mod hostile;
 mod through_envoy;
 mod through_proxies;

@@ -22,7 +22,7 @@ mod network;
 use tokio::sync::{Mutex, MutexGuard};
 
 /// Lets one test after another go.
-async fn turn() -> MutexGuard<'static, ()> {
+pub(crate) async fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::const_new(());
     TURN.lock().await
 }

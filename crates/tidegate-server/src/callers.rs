@@ -1,5 +1,6 @@
 //! Who asks: whose word counts for which attribute at each door, and who may ask the HTTP API at all.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,16 +9,13 @@ use axum::http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
-use tidegate_wire::trust::{FORWARDED, Proof, Trust};
+use tidegate_wire::trust::{FORWARDED, Grant, Proof, Trust, X_TIDEGATE_TOKEN};
 use tokio::time::sleep;
 
-use crate::config;
+use crate::config::{self, Config, TrustedPeer};
 use crate::error::Error;
 use crate::http::problem;
-use crate::secret::Token;
-
-/// Where a token stands if `Authorization` is the client's own.
-const X_TIDEGATE_TOKEN: HeaderName = HeaderName::from_static("x-tidegate-token");
+use crate::secret::{Kept, Token};
 
 /// How often it is looked whether somebody asks in vain.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(5);
@@ -26,26 +24,28 @@ const BETWEEN_LOOKS: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 pub(crate) struct Callers {
     from: config::Trust,
-    proof: Proven,
+    /// What each peer of the settings must show and may state.
+    grants: Vec<Grant>,
     forwarded: Trust,
 }
 
-/// What makes a caller trusted besides its network.
-#[derive(Clone, Debug)]
-struct Proven(Option<Token>);
-
 impl Callers {
-    /// Reads the token, if there is one.
-    pub(crate) fn read(from: &config::Trust) -> Result<Self, Error> {
-        let proof = Proven(from.token_file.as_deref().map(Token::read).transpose()?);
-        let forwarded = Trust::only_forwarded(from.peers.clone(), proof.proof(), &from.attributes);
-        Ok(Self { from: from.clone(), proof, forwarded })
+    /// Reads the tokens; they are among those that are kept up with from now on.
+    pub(crate) fn read(config: &Config, kept: &mut Vec<Kept>) -> Result<Self, Error> {
+        let mut from = config.trust.clone();
+        if let Some(path) = from.token_file.take() {
+            from.peers.push(TrustedPeer { token_file: Some(path), ..TrustedPeer::default() });
+        }
+        from.peers.iter().try_for_each(|peer| make_sense(peer, config))?;
+        let grants = from.peers.iter().map(|peer| grant(peer, kept)).collect::<Result<Vec<_>, _>>()?;
+        let forwarded = Trust::only_forwarded(granted(&from, &grants, "authorize"), &from.attributes);
+        Ok(Self { from, grants, forwarded })
     }
 
     /// Whose word counts at a door: everybody's, unless the settings name it.
     pub(crate) fn at(&self, door: &str) -> Trust {
         if self.guards(door) {
-            Trust::only(self.from.peers.clone(), self.proof.proof(), &self.from.attributes)
+            Trust::only(granted(&self.from, &self.grants, door), &self.from.attributes)
         } else {
             Trust::everybody()
         }
@@ -62,11 +62,48 @@ impl Callers {
     }
 }
 
-impl Proven {
-    fn proof(&self) -> Option<Proof> {
-        let token = self.0.clone()?;
-        Some(Arc::new(move |headers| knows(&token, headers)))
-    }
+/// What is granted at a door.
+fn granted(from: &config::Trust, grants: &[Grant], door: &str) -> Vec<Grant> {
+    let is_here = |peer: &TrustedPeer| peer.doors.as_ref().is_none_or(|doors| doors.contains(&door));
+    let here = from.peers.iter().zip(grants).filter(|(peer, _)| is_here(peer));
+    here.map(|(_, grant)| grant.clone()).collect()
+}
+
+fn grant(peer: &TrustedPeer, kept: &mut Vec<Kept>) -> Result<Grant, Error> {
+    let token = peer.token_file.as_deref().map(|path| keep(path, kept)).transpose()?;
+    let proof = |token: Token| -> Proof { Arc::new(move |word| token.is(word)) };
+    Ok(Grant {
+        networks: peer.networks.clone(),
+        token: token.map(proof),
+        certificate: peer.certificate.clone(),
+        attributes: peer.attributes.clone(),
+    })
+}
+
+/// Reads a token that is kept up with from now on.
+pub(crate) fn keep(path: &Path, kept: &mut Vec<Kept>) -> Result<Token, Error> {
+    let token = Token::read(path)?;
+    let known = token.clone();
+    kept.push(Kept::new(path.to_owned(), move |path| known.renew(path)));
+    Ok(token)
+}
+
+/// What would never come true is said before it is relied on.
+fn make_sense(peer: &TrustedPeer, config: &Config) -> Result<(), Error> {
+    let guarded =
+        |name: &String| config.trust.attributes.contains(name) || FORWARDED.contains(&name.as_str());
+    let unguarded = peer.attributes.iter().flatten().find(|name| !guarded(name));
+    let reason = match unguarded {
+        Some(name) => {
+            format!("`{name}` is none of trust.attributes, so everybody may state it; name it there as well")
+        }
+        None if peer.certificate.is_some() && config.tls.client_authorities.is_none() => {
+            "a peer is known by its certificate, but nobody has to show one; set tls.client_authorities"
+                .to_owned()
+        }
+        None => return Ok(()),
+    };
+    Err(Error::Trust { reason })
 }
 
 /// Lets pass what knows the token of a door.
@@ -125,10 +162,12 @@ mod tests {
     #[test]
     fn doors_believe_everybody_unless_they_are_named() {
         let (_folder, path) = token();
-        let from = config::Trust { token_file: Some(path), doors: vec!["grpc"], ..config::Trust::default() };
-        let callers = Callers::read(&from).unwrap();
+        let trust = config::Trust { token_file: Some(path), doors: vec!["grpc"], ..config::Trust::default() };
+        let (config, mut kept) = (Config { trust, ..Config::default() }, Vec::new());
+        let callers = Callers::read(&config, &mut kept).unwrap();
+        assert_eq!(kept.len(), 1);
         let nobody = axum::http::Extensions::new();
-        let trusts = |trust: Trust, headers: &HeaderMap| trust.caller(&nobody, headers).trusted;
+        let trusts = |trust: Trust, headers: &HeaderMap| trust.caller(&nobody, headers).is_trusted();
         assert!(trusts(callers.at("http"), &HeaderMap::new()));
         assert!(callers.guards("grpc") && !callers.guards("http"));
         for trust in [callers.at("grpc"), callers.forwarded()] {
@@ -136,5 +175,19 @@ mod tests {
             assert!(trusts(trust, &told("x-tidegate-token", "0123456789abcdef")));
         }
         assert!(!format!("{callers:?} {:?}", callers.forwarded()).contains("0123456789abcdef"));
+    }
+
+    #[test]
+    fn what_would_never_come_true_is_said() {
+        let refused = |peer| {
+            let trust = config::Trust { peers: vec![peer], ..config::Trust::default() };
+            let read = Callers::read(&Config { trust, ..Config::default() }, &mut Vec::new());
+            read.unwrap_err().to_string()
+        };
+        let named = TrustedPeer { attributes: Some(vec!["country".to_owned()]), ..TrustedPeer::default() };
+        assert!(refused(named).contains("`country` is none of trust.attributes"));
+        let shown = Some(config::Shown::Name("edge.example".to_owned()));
+        let shows = TrustedPeer { certificate: shown, ..TrustedPeer::default() };
+        assert!(refused(shows).contains("tls.client_authorities"));
     }
 }

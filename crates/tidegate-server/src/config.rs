@@ -3,6 +3,7 @@
 pub mod setting;
 mod value;
 mod file;
+mod peer;
 mod load;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ use std::time::Duration;
 use tidegate_core::Limit;
 use tidegate_redis::client::Address;
 use tidegate_wire::door::Undecided;
+pub use tidegate_wire::trust::Shown;
 use tidegate_wire::{Trusted, headers};
 
 pub use load::{ConfigError, Given, load};
@@ -190,14 +192,39 @@ pub enum LogFormat {
 /// Whose word counts for which attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trust {
-    /// The networks of proxies and gateways that are trusted.
-    pub peers: Trusted,
-    /// The file of a token that makes a caller trusted.
+    /// Who is trusted, and with what.
+    pub peers: Vec<TrustedPeer>,
+    /// The file of a token that makes a caller trusted with everything, at all doors.
     pub token_file: Option<PathBuf>,
     /// The attributes that only those may state.
     pub attributes: Vec<String>,
     /// The doors where that is so; at forward-auth it always is.
     pub doors: Vec<&'static str>,
+}
+
+/// Somebody whose word counts. Everything that is said of it must be shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TrustedPeer {
+    /// It comes from one of these networks.
+    pub networks: Option<Trusted>,
+    /// It knows the token in this file.
+    pub token_file: Option<PathBuf>,
+    /// It shows this certificate.
+    pub certificate: Option<Shown>,
+    /// The attributes that it may state; all of them if none are named.
+    pub attributes: Option<Vec<String>>,
+    /// The doors where it may; all of them if none are named. Forward-auth is `authorize`.
+    pub doors: Option<Vec<&'static str>>,
+}
+
+impl TrustedPeer {
+    /// The doors where somebody can be trusted.
+    pub const DOORS: [&'static str; 4] = ["authorize", "grpc", "http", "resp"];
+
+    /// Whoever comes from these networks, with everything, everywhere.
+    pub fn in_networks(networks: Trusted) -> Self {
+        Self { networks: Some(networks), ..Self::default() }
+    }
 }
 
 impl Trust {
@@ -208,7 +235,7 @@ impl Trust {
 impl Default for Trust {
     fn default() -> Self {
         let attributes = ["ip", "org", "plan"].map(str::to_owned).to_vec();
-        Self { peers: Trusted::default(), token_file: None, attributes, doors: Vec::new() }
+        Self { peers: Vec::new(), token_file: None, attributes, doors: Vec::new() }
     }
 }
 
@@ -221,8 +248,20 @@ pub struct Tls {
     pub private_key: Option<PathBuf>,
     /// The file of the authorities (PEM) that must vouch for whoever connects; without it nobody has to prove who they are.
     pub client_authorities: Option<PathBuf>,
+    /// Whether those who connect must show a certificate, or may.
+    pub clients: Clients,
     /// The names of the encrypted doors.
     pub doors: Vec<&'static str>,
+}
+
+/// Whether those who connect must show a certificate. One that is shown must be vouched for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clients {
+    /// Who shows none is turned away.
+    #[default]
+    Must,
+    /// Who shows none is served as well.
+    May,
 }
 
 impl Tls {
@@ -241,6 +280,7 @@ impl Default for Tls {
             certificate: None,
             private_key: None,
             client_authorities: None,
+            clients: Clients::default(),
             doors: vec!["grpc", "http", "resp"],
         }
     }

@@ -7,7 +7,6 @@ mod whole;
 
 pub(crate) use answer::contained;
 
-use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,20 +53,20 @@ impl Serves for Door {
         self.tls.as_deref().map(|tls| (tls, inside))
     }
 
-    async fn drive<S: Wire>(self: Arc<Self>, (stream, peer): (S, SocketAddr), phase: watch::Receiver<Phase>) {
+    async fn drive<S: Wire>(self: Arc<Self>, (stream, peer): (S, Peer), phase: watch::Receiver<Phase>) {
         drive((stream, peer), self, phase).await;
     }
 }
 
-async fn drive<S: Wire>((stream, peer): (S, SocketAddr), door: Arc<Door>, mut phase: watch::Receiver<Phase>) {
+async fn drive<S: Wire>((stream, peer): (S, Peer), door: Arc<Door>, mut phase: watch::Receiver<Phase>) {
     let _open = door.counts.open();
     let activity = Arc::new(Activity::new());
-    let peer = door.tells_peers.then_some(Peer(peer));
+    let peer = door.tells_peers.then_some(peer);
     let service = {
         let (door, activity) = (Arc::clone(&door), Arc::clone(&activity));
         hyper::service::service_fn(move |mut request: Request<Incoming>| {
-            if let Some(peer) = peer {
-                request.extensions_mut().insert(peer);
+            if let Some(peer) = &peer {
+                request.extensions_mut().insert(peer.clone());
             }
             answer::answer(Arc::clone(&door), Arc::clone(&activity), request)
         })

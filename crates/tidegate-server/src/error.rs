@@ -77,6 +77,12 @@ pub enum Error {
     /// Not all that belongs together was given.
     #[error("tls.certificate and tls.private_key belong together; tls.client_authorities needs both")]
     HalfTls,
+    /// Trust that nobody could earn, or everybody has.
+    #[error("trust.peers: {reason}")]
+    Trust {
+        /// What to write.
+        reason: String,
+    },
     /// A thread cannot be started.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
@@ -95,6 +101,7 @@ impl Error {
                 | Self::AdminExposed { .. }
                 | Self::Tls { .. }
                 | Self::HalfTls
+                | Self::Trust { .. }
                 | Self::NoDoor
                 | Self::Secret { .. }
                 | Self::Redis(_)

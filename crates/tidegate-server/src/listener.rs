@@ -10,6 +10,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::response::Response;
 use tidegate_wire::rls;
+use tidegate_wire::trust::Peer;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -20,7 +21,7 @@ use crate::config::Limits;
 use crate::cores::{Cores, Seat};
 use crate::error::Error;
 use crate::stack::Stack;
-use crate::tls::{Inside, Tls};
+use crate::tls::{self, Inside, Tls};
 
 /// How long to wait when the system has no room for another connection.
 const NO_ROOM: Duration = Duration::from_millis(100);
@@ -42,7 +43,7 @@ pub(crate) trait Serves: Send + Sync + 'static {
     /// Sees a connection, and from where it came, to its end.
     fn drive<S: Wire>(
         self: Arc<Self>,
-        connected: (S, SocketAddr),
+        connected: (S, Peer),
         phase: watch::Receiver<Phase>,
     ) -> impl Future<Output = ()> + Send;
 }
@@ -170,11 +171,12 @@ async fn serve_one<D: Serves>(
     // From here on its core hears of it.
     let stream = TcpStream::from_std(stream.into_std()?)?;
     match door.tls() {
-        None => Arc::clone(door).drive((stream, peer), phase).await,
-        Some((tls, inside)) => {
+        None => Arc::clone(door).drive((stream, Peer::at(peer)), phase).await,
+        Some((encrypted, inside)) => {
             let turn = seat.handshake().await;
-            let stream = tls.accept(stream, inside).await?;
+            let stream = encrypted.accept(stream, inside).await?;
             drop(turn);
+            let peer = Peer::showing(peer, tls::shown(&stream));
             Arc::clone(door).drive((stream, peer), phase).await;
         }
     }

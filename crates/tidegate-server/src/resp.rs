@@ -5,12 +5,12 @@ mod hours;
 
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use tidegate_wire::resp::{Next, Service, Session};
+use tidegate_wire::trust::Peer;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -51,11 +51,7 @@ impl Serves for Door {
         self.tls.as_deref().map(|tls| (tls, Inside::Words))
     }
 
-    async fn drive<S: Wire>(
-        self: Arc<Self>,
-        (stream, peer): (S, SocketAddr),
-        mut phase: watch::Receiver<Phase>,
-    ) {
+    async fn drive<S: Wire>(self: Arc<Self>, (stream, peer): (S, Peer), mut phase: watch::Receiver<Phase>) {
         let _open = self.counts.open();
         talk((stream, peer), &self, reached(&mut phase, Phase::Draining)).await;
     }
@@ -74,11 +70,11 @@ enum Heard {
 
 /// Talks until one of both has enough, and says farewell.
 async fn talk(
-    (mut stream, peer): (impl AsyncRead + AsyncWrite + Unpin, SocketAddr),
+    (mut stream, peer): (impl AsyncRead + AsyncWrite + Unpin, Peer),
     door: &Door,
     going: impl Future<Output = ()>,
 ) {
-    let mut session = door.service.session_from(Some(peer.ip()));
+    let mut session = door.service.session_from(Some(peer));
     let mut hours = Hours::new(&door.limits, Instant::now());
     let (mut going, mut alarm) = (pin!(going), pin!(sleep_until(hours.next_look())));
     loop {

@@ -1,11 +1,16 @@
 //! Secrets come from files, so that they stand in no list of processes and several servers can share them.
 
+mod follow;
+
 use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use tidegate_wire::door::PartitionSecret;
 use tidegate_wire::resp::Password;
 
 use crate::error::Error;
+
+pub(crate) use follow::{Kept, follow};
 
 /// The secret of partition keys in a file.
 pub(crate) fn read(path: &Path) -> Result<PartitionSecret, Error> {
@@ -14,6 +19,15 @@ pub(crate) fn read(path: &Path) -> Result<PartitionSecret, Error> {
 
 /// The password in a file: its first line, and there is no other.
 pub(crate) fn password(path: &Path) -> Result<Password, Error> {
+    Ok(Password::new(line(path)?.as_bytes()))
+}
+
+/// Takes what the file of a password says now; whether it was something else.
+pub(crate) fn renew_password(password: &Password, path: &Path) -> Result<bool, Error> {
+    Ok(password.replace(line(path)?.as_bytes()))
+}
+
+fn line(path: &Path) -> Result<String, Error> {
     let wrong = |reason: String| Error::Secret { path: path.to_owned(), reason };
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
     let password = text.strip_suffix('\n').unwrap_or(&text);
@@ -21,7 +35,7 @@ pub(crate) fn password(path: &Path) -> Result<Password, Error> {
     if password.is_empty() || password.contains(['\n', '\r']) {
         return Err(wrong("write the password on one line".into()));
     }
-    Ok(Password::new(password.as_bytes()))
+    Ok(password.to_owned())
 }
 
 /// The secret of a file: 32 hexadecimal digits.
@@ -36,9 +50,9 @@ pub(crate) fn bytes(path: &Path) -> Result<[u8; 16], Error> {
     Ok(secret.to_be_bytes())
 }
 
-/// A word that callers must know.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Token(Vec<u8>);
+/// A word that callers must know. Clones are the same: what one is told, all know.
+#[derive(Clone)]
+pub(crate) struct Token(Arc<RwLock<Vec<u8>>>);
 
 impl Token {
     /// The shortest that cannot be guessed.
@@ -46,6 +60,19 @@ impl Token {
 
     /// That of a file: its first line.
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
+        Ok(Self(Arc::new(RwLock::new(Self::bytes(path)?))))
+    }
+
+    /// Takes what the file says now; whether it was something else.
+    pub(crate) fn renew(&self, path: &Path) -> Result<bool, Error> {
+        let bytes = Self::bytes(path)?;
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let is_new = *known != bytes;
+        *known = bytes;
+        Ok(is_new)
+    }
+
+    fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
         let wrong = |reason: String| Error::Secret { path: path.to_owned(), reason };
         let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
         let token = text.lines().next().unwrap_or_default().trim();
@@ -53,7 +80,7 @@ impl Token {
             let write = "write at least 16 letters and digits without spaces, as from openssl rand -hex 16";
             return Err(wrong(write.to_owned()));
         }
-        Ok(Self(token.as_bytes().to_vec()))
+        Ok(token.as_bytes().to_vec())
     }
 
     /// Whether an `Authorization` says it.
@@ -64,8 +91,9 @@ impl Token {
 
     /// Whether that is it. How long this takes does not tell how much of it was right.
     pub(crate) fn is(&self, word: &[u8]) -> bool {
-        let differs = self.0.iter().zip(word).fold(0, |differs, (own, other)| differs | (own ^ other));
-        self.0.len() == word.len() && differs == 0
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let differs = known.iter().zip(word).fold(0, |differs, (own, other)| differs | (own ^ other));
+        known.len() == word.len() && differs == 0
     }
 }
 

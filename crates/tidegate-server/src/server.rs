@@ -3,10 +3,12 @@
 mod listeners;
 mod doors;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use tidegate_engine::{Engine, LastResort};
 use tidegate_wire::door::Clock;
+use tidegate_wire::resp::Password;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -21,7 +23,7 @@ use crate::health::Health;
 use crate::metrics::{Busiest, Metrics};
 use crate::rules::status::Status;
 use crate::rules::{Loader, Loading, Watch};
-use crate::secret::Token;
+use crate::secret::Kept;
 use crate::signals::{self, Stops};
 use crate::stack::{self, Stack};
 use crate::tls::{self, Tls};
@@ -72,14 +74,24 @@ fn scheme(tls: &config::Tls, door: &str) -> &'static str {
     if tls.covers(door) { "https" } else { "http" }
 }
 
+/// Reads a password that is kept up with from now on.
+fn keep_password(path: &Path, kept: &mut Vec<Kept>) -> Result<Password, Error> {
+    let password = secret::password(path)?;
+    let known = password.clone();
+    kept.push(Kept::new(path.to_owned(), move |path| secret::renew_password(&known, path)));
+    Ok(password)
+}
+
 /// Loads the rules, opens the doors and serves. It needs a runtime with several threads.
 pub async fn start(config: &Config) -> Result<Running, Error> {
     listeners::check(config)?;
     let secret = config.partition_secret.as_deref().map(secret::read).transpose()?;
-    let admin_token = config.admin_token.as_deref().map(Token::read).transpose()?;
-    let token = config.http_token.as_deref().map(Token::read).transpose()?;
-    let callers = Callers::read(&config.trust)?;
-    let password = config.resp.password_file.as_deref().map(secret::password).transpose()?;
+    let mut kept = Vec::new();
+    let admin_token = config.admin_token.as_deref().map(|path| callers::keep(path, &mut kept)).transpose()?;
+    let token = config.http_token.as_deref().map(|path| callers::keep(path, &mut kept)).transpose()?;
+    let callers = Callers::read(config, &mut kept)?;
+    let password =
+        config.resp.password_file.as_deref().map(|path| keep_password(path, &mut kept)).transpose()?;
     let (reload, triggers) = mpsc::channel(MOST_WAITING);
     let mut background = JoinSet::new();
     background.spawn(signals::reload_on_hangup(reload.clone())?);
@@ -96,6 +108,7 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
     let listeners = Listeners::bind(config).await?;
     let addresses = listeners.addresses;
     background.spawn(Watch::new(loader, triggers).run());
+    background.spawn(secret::follow(kept));
     background.spawn(callers::warn_of_strangers(callers.forwarded()));
     let together = Together::new(Arc::clone(&engine), clock.clone(), addresses).map(Arc::new);
     if let Some(together) = &together {

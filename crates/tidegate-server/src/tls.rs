@@ -2,6 +2,7 @@
 
 mod pem;
 mod watch;
+mod certificate;
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,10 +15,11 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use crate::config;
+use crate::config::{self, Clients};
 use crate::error::Error;
 use pem::Files;
 
+pub(crate) use certificate::shown;
 pub(crate) use watch::follow;
 
 /// How long a peer may take until both sides trust the connection.
@@ -53,7 +55,7 @@ impl Tls {
     /// Reads the files; `None` if no door is encrypted.
     pub(crate) fn open(from: &config::Tls) -> Result<Option<Arc<Self>>, Error> {
         let Some(files) = Files::read(from)? else { return Ok(None) };
-        let now = Mutex::new(Current::new(files)?);
+        let now = Mutex::new(Current::new(files, from.clients)?);
         Ok(Some(Arc::new(Self { from: from.clone(), now })))
     }
 
@@ -76,29 +78,33 @@ impl Tls {
         if self.now.lock().unwrap_or_else(PoisonError::into_inner).files == files {
             return Ok(false);
         }
-        let renewed = Current::new(files)?;
+        let renewed = Current::new(files, self.from.clients)?;
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) = renewed;
         Ok(true)
     }
 }
 
 impl Current {
-    fn new(files: Files) -> Result<Self, Error> {
+    fn new(files: Files, clients: Clients) -> Result<Self, Error> {
         let unusable = |error: rustls::Error| Error::Tls { reason: error.to_string() };
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let clients = match files.authorities()? {
+        let verifier = match files.authorities()? {
             None => WebPkiClientVerifier::no_client_auth(),
             Some(roots) => {
-                WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
-                    .build()
-                    .map_err(|error| Error::Tls { reason: error.to_string() })?
+                let vouched =
+                    WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+                let vouched = match clients {
+                    Clients::Must => vouched,
+                    Clients::May => vouched.allow_unauthenticated(),
+                };
+                vouched.build().map_err(|error| Error::Tls { reason: error.to_string() })?
             }
         };
         let (chain, key) = files.identity()?;
         let words = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(unusable)?
-            .with_client_cert_verifier(clients)
+            .with_client_cert_verifier(verifier)
             .with_single_cert(chain, key)
             .map_err(unusable)?;
         let speaking = |names: &[&[u8]]| {

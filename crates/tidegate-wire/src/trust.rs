@@ -2,64 +2,76 @@
 //!
 //! Some attributes decide whose counters are charged, or how much somebody may do: a client that could name its own address,
 //! organisation or plan would have as many limits as it likes. A door therefore may guard them: they are taken from callers
-//! that come from a trusted network, or show otherwise who they are.
+//! that show who they are, by the network they come from, a token, a certificate, or several of these ([`Grant`]). What a
+//! connection shows is looked at once; only tokens that come with requests are looked at with each.
 
+mod grant;
+mod peer;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use http::{Extensions, HeaderMap};
+use http::header::AUTHORIZATION;
+use http::{Extensions, HeaderMap, HeaderName};
 
 use crate::client_ip::{Source, Trusted, behind, canonical};
+
+pub use grant::{Grant, Proof, Shown};
+pub use peer::{Certificate, Peer};
 
 /// What proxies tell of a request that they ask about: the facts of forwarding headers.
 pub const FORWARDED: [&str; 5] = ["ip", "method", "path", "host", "scheme"];
 
-/// From where a request came, as its listener knows it: an extension of the request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Peer(pub SocketAddr);
+/// Where a token stands if `Authorization` is the client's own.
+pub const X_TIDEGATE_TOKEN: HeaderName = HeaderName::from_static("x-tidegate-token");
 
 /// Whoever asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caller {
     /// Its address, if the listener told it.
     pub address: Option<IpAddr>,
-    /// Whether its word counts.
-    pub trusted: bool,
+    may: May,
 }
 
-/// What shows, otherwise than an address, that a caller is to be trusted: a token, for example.
-pub type Proof = Arc<dyn Fn(&HeaderMap) -> bool + Send + Sync>;
+/// Which of the guarded attributes somebody may state, a bit for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct May(u64);
 
 /// Whose word counts at a door, and how often somebody's did not. Clones are the same. The default trusts everybody.
 ///
 /// ```
 /// use http::{Extensions, HeaderMap};
-/// use tidegate_wire::{Trusted, trust::{Peer, Trust}};
+/// use tidegate_wire::{Trusted, trust::{Grant, Peer, Trust}};
 ///
-/// let trust = Trust::only(Trusted::parse(["10.0.0.0/8"])?, None, ["org"]);
+/// let gateways = Grant::to_networks(Trusted::parse(["10.0.0.0/8"])?);
+/// let proxies = Grant { attributes: Some(vec!["ip".into()]), ..Grant::to_networks(Trusted::parse(["192.0.2.1"])?) };
+/// let trust = Trust::only(vec![gateways, proxies], ["org", "ip"]);
 /// let from = |address: &str| {
 ///     let mut extensions = Extensions::new();
-///     extensions.insert(Peer(address.parse().expect("an address")));
+///     extensions.insert(Peer::at(address.parse().expect("an address")));
 ///     trust.caller(&extensions, &HeaderMap::new())
 /// };
 /// assert!(!trust.ignores(from("10.0.0.7:4711"), "org"));
+/// assert!(!trust.ignores(from("192.0.2.1:4711"), "ip"));
 /// assert!(trust.ignores(from("192.0.2.1:4711"), "org"));
-/// assert!(!trust.ignores(from("192.0.2.1:4711"), "api_key"), "which is not guarded");
-/// assert_eq!(trust.ignored().collect::<Vec<_>>(), [("org", 1)]);
+/// assert!(!trust.ignores(from("192.0.2.2:4711"), "api_key"), "which is not guarded");
+/// assert_eq!(trust.ignored().collect::<Vec<_>>(), [("org", 1), ("ip", 0)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Default)]
 pub struct Trust(Option<Arc<Policy>>);
 
 struct Policy {
-    peers: Trusted,
-    proof: Option<Proof>,
+    grants: Vec<(Grant, May)>,
+    /// Networks whose word counts for addresses.
+    proxies: Trusted,
     guarded: Vec<Guarded>,
+    /// Where a connection remembers what it may state.
+    place: usize,
 }
 
 /// An attribute that only trusted callers may state.
@@ -68,17 +80,51 @@ struct Guarded {
     ignored: AtomicU64,
 }
 
+impl Caller {
+    /// Whether all of its words count.
+    pub fn is_trusted(&self) -> bool {
+        self.may == May::ALL
+    }
+}
+
+impl May {
+    const ALL: Self = Self(u64::MAX);
+    const NOTHING: Self = Self(0);
+
+    const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    const fn covers(self, index: usize) -> bool {
+        index < 64 && self.0 & (1 << index) != 0
+    }
+}
+
 impl Trust {
     /// Whatever is said counts, whoever says it.
     pub const fn everybody() -> Self {
         Self(None)
     }
 
-    /// These attributes count if a peer in these networks states them, or somebody with that proof.
-    pub fn only<A: AsRef<str>>(
-        peers: Trusted,
-        proof: Option<Proof>,
+    /// These attributes count if somebody states them to whom that is granted. Those beyond the sixty-fourth count only for
+    /// those to whom everything is.
+    pub fn only<A: AsRef<str>>(grants: Vec<Grant>, attributes: impl IntoIterator<Item = A>) -> Self {
+        Self::with(grants, attributes, 0)
+    }
+
+    /// The same, and what forwarding headers tell besides.
+    pub fn only_forwarded<A: AsRef<str>>(
+        grants: Vec<Grant>,
         attributes: impl IntoIterator<Item = A>,
+    ) -> Self {
+        let attributes: Vec<A> = attributes.into_iter().collect();
+        Self::with(grants, attributes.iter().map(AsRef::as_ref).chain(FORWARDED), 1)
+    }
+
+    fn with<A: AsRef<str>>(
+        grants: Vec<Grant>,
+        attributes: impl IntoIterator<Item = A>,
+        place: usize,
     ) -> Self {
         let mut guarded: Vec<Guarded> = Vec::new();
         for attribute in attributes {
@@ -86,47 +132,69 @@ impl Trust {
                 guarded.push(Guarded { attribute: attribute.as_ref().into(), ignored: AtomicU64::new(0) });
             }
         }
-        Self(Some(Arc::new(Policy { peers, proof, guarded })))
-    }
-
-    /// The same, and what forwarding headers tell besides.
-    pub fn only_forwarded<A: AsRef<str>>(
-        peers: Trusted,
-        proof: Option<Proof>,
-        attributes: impl IntoIterator<Item = A>,
-    ) -> Self {
-        let attributes: Vec<A> = attributes.into_iter().collect();
-        Self::only(peers, proof, attributes.iter().map(AsRef::as_ref).chain(FORWARDED))
+        let ip = guarded.iter().position(|one| one.is("ip"));
+        let grants: Vec<_> = grants.into_iter().map(|grant| (may(&grant, &guarded), grant)).collect();
+        let tell_addresses = grants.iter().filter(|(may, _)| ip.is_some_and(|ip| may.covers(ip)));
+        let proxies = Trusted::all(tell_addresses.filter_map(|(_, grant)| grant.networks.as_ref()));
+        let grants = grants.into_iter().map(|(may, grant)| (grant, may)).collect();
+        Self(Some(Arc::new(Policy { grants, proxies, guarded, place })))
     }
 
     /// Who sent a request.
     pub fn caller(&self, extensions: &Extensions, headers: &HeaderMap) -> Caller {
-        let address = extensions.get().map(|Peer(peer)| peer.ip());
-        let Caller { address, trusted } = self.caller_at(address);
-        Caller {
-            address,
-            trusted: trusted || self.0.as_ref().is_some_and(|policy| policy.is_proven(headers)),
+        let peer = extensions.get();
+        let caller = self.caller_at(peer);
+        match &self.0 {
+            Some(policy) if caller.may != May::ALL => {
+                let words = [bearer(headers), headers.get(X_TIDEGATE_TOKEN).map(http::HeaderValue::as_bytes)];
+                let by_words = words.into_iter().flatten().map(|word| policy.by_word(peer, word));
+                Caller { may: by_words.fold(caller.may, May::and), ..caller }
+            }
+            _ => caller,
         }
     }
 
-    /// Who is at the other end of a connection that has nothing but an address to show.
-    pub fn caller_at(&self, address: Option<IpAddr>) -> Caller {
-        let address = address.map(canonical);
-        let trusts = |policy: &Arc<Policy>| address.is_some_and(|address| policy.peers.contains(address));
-        Caller { address, trusted: self.0.as_ref().is_none_or(trusts) }
+    /// Who is at the other end of a connection, before it has said anything.
+    pub fn caller_at(&self, peer: Option<&Peer>) -> Caller {
+        let address = peer.map(|peer| canonical(peer.address().ip()));
+        let may = match (&self.0, peer) {
+            (None, _) => May::ALL,
+            (Some(policy), None) => policy.by_connection(None),
+            (Some(policy), Some(peer)) => {
+                May(peer.standing(policy.place, || policy.by_connection(Some(peer)).0))
+            }
+        };
+        Caller { address, may }
+    }
+
+    /// The same once it has said a word that is the token of some grant; `None` if it is of none.
+    pub fn caller_with(&self, peer: Option<&Peer>, word: &[u8]) -> Option<Caller> {
+        let granted = self.0.as_ref()?.by_word(peer, word);
+        let caller = self.caller_at(peer);
+        (granted != May::NOTHING).then(|| Caller { may: caller.may.and(granted), ..caller })
+    }
+
+    /// Whether some word makes somebody trusted.
+    #[cfg(feature = "resp")]
+    pub(crate) fn knows_tokens(&self) -> bool {
+        self.0.as_ref().is_some_and(|policy| policy.grants.iter().any(|(grant, _)| grant.token.is_some()))
     }
 
     /// Whether that attribute is left out if that caller states it. If it is, that is counted.
     pub fn ignores(&self, caller: Caller, attribute: &str) -> bool {
-        let Some(policy) = self.0.as_ref().filter(|_| !caller.trusted) else { return false };
-        let Some(guarded) = policy.guarded.iter().find(|guarded| guarded.is(attribute)) else { return false };
+        let Some(policy) = self.0.as_ref().filter(|_| !caller.is_trusted()) else { return false };
+        let mut guarded = policy.guarded.iter().enumerate();
+        let Some((index, guarded)) = guarded.find(|(_, guarded)| guarded.is(attribute)) else { return false };
+        if caller.may.covers(index) {
+            return false;
+        }
         guarded.ignored.fetch_add(1, Relaxed);
         true
     }
 
     /// Leaves out of what a caller states all that does not count.
     pub fn filter(&self, caller: Caller, stated: &mut Vec<(String, String)>) {
-        if !caller.trusted {
+        if !caller.is_trusted() {
             stated.retain(|(attribute, _)| !self.ignores(caller, attribute));
         }
     }
@@ -135,8 +203,8 @@ impl Trust {
     pub fn client(&self, caller: Caller, headers: &HeaderMap) -> Option<IpAddr> {
         let peer = caller.address?;
         match &self.0 {
-            Some(policy) if caller.trusted => {
-                Some(behind(peer, headers, &policy.peers, Source::XForwardedFor))
+            Some(policy) if policy.counts(caller, "ip") => {
+                Some(behind(peer, headers, &policy.proxies, Source::XForwardedFor))
             }
             _ => Some(peer),
         }
@@ -150,9 +218,37 @@ impl Trust {
 }
 
 impl Policy {
-    fn is_proven(&self, headers: &HeaderMap) -> bool {
-        self.proof.as_ref().is_some_and(|proof| proof(headers))
+    /// What a connection may state by what it shows itself.
+    fn by_connection(&self, peer: Option<&Peer>) -> May {
+        let shown = self.grants.iter().filter(|(grant, _)| grant.token.is_none() && grant.is_met_by(peer));
+        shown.fold(May::NOTHING, |may, (_, granted)| may.and(*granted))
     }
+
+    /// What somebody may state who says that word.
+    fn by_word(&self, peer: Option<&Peer>, word: &[u8]) -> May {
+        let knows = |grant: &Grant| grant.token.as_ref().is_some_and(|token| token(word));
+        let known = self.grants.iter().filter(|(grant, _)| knows(grant) && grant.is_met_by(peer));
+        known.fold(May::NOTHING, |may, (_, granted)| may.and(*granted))
+    }
+
+    fn counts(&self, caller: Caller, attribute: &str) -> bool {
+        let index = self.guarded.iter().position(|guarded| guarded.is(attribute));
+        index.is_none_or(|index| caller.may.covers(index))
+    }
+}
+
+/// What a grant lets state.
+fn may(grant: &Grant, guarded: &[Guarded]) -> May {
+    let Some(attributes) = &grant.attributes else { return May::ALL };
+    let index = |attribute: &String| guarded.iter().position(|one| one.is(attribute));
+    let bits = attributes.iter().filter_map(index).filter(|index| *index < 64).map(|index| May(1 << index));
+    bits.fold(May::NOTHING, May::and)
+}
+
+/// The word of `Authorization: Bearer …`.
+fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
+    let (scheme, word) = headers.get(AUTHORIZATION)?.as_bytes().split_at_checked(b"Bearer ".len())?;
+    scheme.eq_ignore_ascii_case(b"Bearer ").then_some(word)
 }
 
 impl Guarded {
@@ -172,8 +268,7 @@ impl fmt::Debug for Trust {
             None => f.write_str("everybody"),
             Some(policy) => f
                 .debug_struct("Trust")
-                .field("peers", &policy.peers)
-                .field("proof", &policy.proof.is_some())
+                .field("grants", &policy.grants.iter().map(|(grant, _)| grant).collect::<Vec<_>>())
                 .field("guarded", &self.ignored().collect::<Vec<_>>())
                 .finish(),
         }

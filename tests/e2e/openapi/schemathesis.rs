@@ -9,12 +9,14 @@ use tokio::process::Command;
 use crate::folder::Folder;
 use crate::program::{installed, root};
 use crate::tidegate::Tidegate;
+use crate::together::turn;
 
 use super::RULES;
 
 const CEILING: Duration = Duration::from_secs(180);
 
 async fn finds_nothing(door: SocketAddr, config: &str, arguments: &[&str]) {
+    let _turn = turn().await;
     let folder = Folder::new();
     let mut command = Command::new(installed("schemathesis/bin/schemathesis"));
     command.current_dir(folder.path()).kill_on_drop(true);

@@ -155,7 +155,7 @@ async fn set(admin: &Admin, target: Target, peer: Option<Extension<Peer>>, body:
 /// Has it changed by the task that keeps the rules, and says how it is then.
 async fn ask(admin: &Admin, change: Change, peer: Option<Extension<Peer>>) -> Response {
     let (answer, answered) = oneshot::channel();
-    let by = peer.map_or_else(|| "unknown".to_owned(), |Extension(Peer(peer))| peer.to_string());
+    let by = peer.map_or_else(|| "unknown".to_owned(), |Extension(peer)| peer.address().to_string());
     let sent = admin.reload.try_send(Order::Switch(SwitchOrder { change, by: by.into(), answer }));
     let came = match sent {
         Ok(()) => answered.await.ok(),

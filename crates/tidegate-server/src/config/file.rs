@@ -5,7 +5,7 @@ use tidegate_rules::shape::{self, Field, Object, Shape};
 use tidegate_rules::yaml::{self, Node, Value};
 use tidegate_rules::{Diagnostic, Diagnostics, Source};
 
-use super::{Config, SETTINGS, Setting, value};
+use super::{Config, SETTINGS, Setting, peer, value};
 
 /// A value has the form of a text here; what it means is for its setting to say.
 const fn key(name: &'static str) -> Field {
@@ -103,7 +103,12 @@ static HTTP: Object = Object { name: "http", doc: "Who may ask the HTTP API.", k
 static TRUST: Object = Object {
     name: "trust",
     doc: "Whose word counts for which attribute.",
-    keys: &[list("peers"), key("token_file"), list("attributes"), list("doors")],
+    keys: &[
+        Field { name: "peers", shape: peer::PEERS, doc: "" },
+        key("token_file"),
+        list("attributes"),
+        list("doors"),
+    ],
 };
 
 static ENVOY: Object = Object { name: "envoy", doc: "What Envoy is answered.", keys: &[key("undecided")] };
@@ -111,7 +116,7 @@ static ENVOY: Object = Object { name: "envoy", doc: "What Envoy is answered.", k
 static TLS: Object = Object {
     name: "tls",
     doc: "Which doors are encrypted, and with what.",
-    keys: &[key("certificate"), key("private_key"), key("client_authorities"), list("doors")],
+    keys: &[key("certificate"), key("private_key"), key("client_authorities"), key("clients"), list("doors")],
 };
 
 static LIMITS: Object = Object {
@@ -163,6 +168,9 @@ pub(super) fn read(source: &Source, config: &mut Config) -> Diagnostics {
             diagnostics.push(Diagnostic::error("setting", value.span, format!("{}: {message}", setting.key)));
         }
     }
+    if let Some(peers) = node.get("trust").and_then(|trust| trust.get("peers")) {
+        peer::read(peers, &mut config.trust, &mut diagnostics);
+    }
     if let Some(Value::Map(stores)) = node.get("stores").map(|stores| &stores.value) {
         for (tenant, address) in stores {
             let text = address.text().unwrap_or_default();
@@ -180,7 +188,7 @@ pub(super) fn read(source: &Source, config: &mut Config) -> Diagnostics {
 }
 
 /// A value as a variable would have it: what stands in a list, with commas between.
-fn written(node: &Node) -> Option<String> {
+pub(super) fn written(node: &Node) -> Option<String> {
     let Value::List(items) = &node.value else { return node.text() };
     let texts: Option<Vec<_>> = items.iter().map(Node::text).collect();
     texts.map(|texts| texts.join(","))

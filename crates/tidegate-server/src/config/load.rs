@@ -108,7 +108,8 @@ fn from_file(path: &Path, config: &mut Config) -> Result<(), ConfigError> {
         redis.private_key.as_mut(),
         config.resp.password_file.as_mut(),
     ];
-    for path in files.into_iter().flatten() {
+    let tokens = config.trust.peers.iter_mut().filter_map(|peer| peer.token_file.as_mut());
+    for path in files.into_iter().flatten().chain(tokens) {
         *path = folder.join(&path);
     }
     Ok(())

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::value::{self, Wrong};
-use super::{Config, Tls, Trust};
+use super::{Config, Tls, Trust, TrustedPeer};
 
 /// One setting.
 #[derive(Debug)]
@@ -96,7 +96,7 @@ settings! {
         "Its private key (PEM)",
         |config, text| config.redis.private_key = value::path(text)?;
     "resp.password_file" "TIDEGATE_RESP_PASSWORD_FILE" None, "none",
-        "A file with the password that callers over the Redis protocol must send (AUTH); without it they need none",
+        "A file with the password that callers over the Redis protocol must send (AUTH), read again when it changes; without it they need none",
         |config, text| config.resp.password_file = value::path(text)?;
     "log.level" "TIDEGATE_LOG_LEVEL" Some("log-level"), "info",
         "What is logged: error, warn, info, debug or trace",
@@ -128,16 +128,16 @@ settings! {
         "A file with 32 hexadecimal digits; with it, draft-10 tells which counter was charged as a keyed hash (pk)",
         |config, text| config.partition_secret = value::path(text)?;
     "admin.token_file" "TIDEGATE_ADMIN_TOKEN_FILE" None, "none",
-        "A file with the token (at least 16 letters and digits) that the admin door wants: Authorization: Bearer …",
+        "A file with the token (at least 16 letters and digits) that the admin door wants, read again when it changes: Authorization: Bearer …",
         |config, text| config.admin_token = value::path(text)?;
     "http.token_file" "TIDEGATE_HTTP_TOKEN_FILE" None, "none",
-        "A file with the token (at least 16 letters and digits) that the HTTP API wants: Authorization: Bearer … or X-Tidegate-Token: …",
+        "A file with the token (at least 16 letters and digits) that the HTTP API wants, read again when it changes: Authorization: Bearer … or X-Tidegate-Token: …",
         |config, text| config.http_token = value::path(text)?;
     "trust.peers" "TIDEGATE_TRUST_PEERS" None, "none",
-        "Networks of proxies and gateways whose word counts for all attributes, with commas between, such as 10.0.0.0/8,192.0.2.7",
-        |config, text| config.trust.peers = value::networks(text)?;
+        "Networks of proxies and gateways whose word counts for all attributes, with commas between, such as 10.0.0.0/8,192.0.2.7; in the file also peers with other proofs, for some attributes and doors",
+        |config, text| config.trust.peers = vec![TrustedPeer::in_networks(value::networks(text)?)];
     "trust.token_file" "TIDEGATE_TRUST_TOKEN_FILE" None, "none",
-        "A file with a token (at least 16 letters and digits) that makes whoever knows it as trusted: Authorization: Bearer … or X-Tidegate-Token: …",
+        "A file with a token (at least 16 letters and digits) that makes whoever knows it as trusted: Authorization: Bearer …, X-Tidegate-Token: … or AUTH …; read again when it changes",
         |config, text| config.trust.token_file = value::path(text)?;
     "trust.attributes" "TIDEGATE_TRUST_ATTRIBUTES" None, "ip,org,plan",
         "Attributes that only they may state; what others say of them is left out and counted",
@@ -157,6 +157,9 @@ settings! {
     "tls.client_authorities" "TIDEGATE_TLS_CLIENT_AUTHORITIES" None, "none",
         "A file with the authorities (PEM) that must vouch for whoever connects to an encrypted door; without it nobody has to show a certificate",
         |config, text| config.tls.client_authorities = value::path(text)?;
+    "tls.clients" "TIDEGATE_TLS_CLIENTS" None, "must",
+        "Whether whoever connects then must show a certificate, or may: with may, those without one are served as well, and certificates say who is trusted",
+        |config, text| config.tls.clients = value::clients(text)?;
     "tls.doors" "TIDEGATE_TLS_DOORS" None, "grpc,http,resp",
         "Which doors are encrypted: some of grpc, http, resp and admin, with commas between",
         |config, text| config.tls.doors = value::doors(text, &Tls::DOORS)?;

@@ -191,16 +191,17 @@ fn trust_is_written_as_lists_or_with_commas() {
          http: { token_file: /etc/token }",
     );
     let Config { trust, http_token, .. } = load(&given(&[], &[], Some(path))).unwrap();
-    assert!(
-        trust.peers.contains("10.1.2.3".parse().unwrap())
-            && trust.peers.contains("192.0.2.7".parse().unwrap())
-    );
+    let known = |trust: &Trust, address: &str| {
+        let networks = trust.peers[0].networks.as_ref().unwrap();
+        networks.contains(address.parse().unwrap())
+    };
+    assert!(known(&trust, "10.1.2.3") && known(&trust, "192.0.2.7"));
     assert_eq!((trust.attributes, trust.doors), (vec!["org".to_owned()], vec!["http"]));
     assert_eq!(trust.token_file, Some(folder.path().join("token")));
     assert_eq!(http_token, Some(PathBuf::from("/etc/token")));
     let variables = [("TIDEGATE_TRUST_PEERS", "::1, 10.0.0.1"), ("TIDEGATE_TRUST_DOORS", "grpc,http")];
     let trust = load(&given(&[], &variables, None)).unwrap().trust;
-    assert!(trust.peers.contains("::1".parse().unwrap()));
+    assert!(known(&trust, "::1"));
     assert_eq!(trust.doors, ["grpc", "http"]);
     for (variable, value) in [
         ("TIDEGATE_TRUST_PEERS", "localhost"),
@@ -209,5 +210,56 @@ fn trust_is_written_as_lists_or_with_commas() {
     ] {
         let error = load(&given(&[], &[(variable, value)], None)).unwrap_err().to_string();
         assert!(error.starts_with(variable), "{error}");
+    }
+}
+
+#[test]
+fn peers_say_by_what_they_are_known_and_what_they_may_state_where() {
+    let (folder, path) = file(
+        "trust:\n  peers:\n    - 10.0.0.0/8\n    - { from: [192.0.2.0/24, 198.51.100.1], attributes: ip }\n    \
+         - { token_file: edge, attributes: [org, plan], doors: [http, resp] }\n    \
+         - { certificate: edge.example, from: 203.0.113.0/24 }\n",
+    );
+    let peers = load(&given(&[], &[], Some(path))).unwrap().trust.peers;
+    let networks = |written: &[&str]| Some(Trusted::parse(written).unwrap());
+    let expected = [
+        TrustedPeer { networks: networks(&["10.0.0.0/8"]), ..TrustedPeer::default() },
+        TrustedPeer {
+            networks: networks(&["192.0.2.0/24", "198.51.100.1"]),
+            attributes: Some(vec!["ip".to_owned()]),
+            ..TrustedPeer::default()
+        },
+        TrustedPeer {
+            token_file: Some(folder.path().join("edge")),
+            attributes: Some(vec!["org".to_owned(), "plan".to_owned()]),
+            doors: Some(vec!["http", "resp"]),
+            ..TrustedPeer::default()
+        },
+        TrustedPeer {
+            networks: networks(&["203.0.113.0/24"]),
+            certificate: Some(Shown::Name("edge.example".to_owned())),
+            ..TrustedPeer::default()
+        },
+    ];
+    assert_eq!(peers, expected);
+}
+
+#[test]
+fn a_peer_that_cannot_be_known_is_said_with_its_place() {
+    let hash = "AB:".repeat(31) + "ab";
+    let (_folder, path) = file(&format!("trust: {{ peers: [{{ certificate: \"sha256:{hash}\" }}] }}"));
+    let peers = load(&given(&[], &[], Some(path))).unwrap().trust.peers;
+    assert_eq!(peers[0].certificate, Some(Shown::Fingerprint([0xab; 32])));
+    for (peer, says) in [
+        ("{ attributes: [org] }", "say how it is known: by from, token_file or certificate"),
+        ("{ from: localhost }", "from: `localhost` is neither an address nor a network"),
+        ("{ certificate: \"sha256:abcd\" }", "sha256: and its 64 hexadecimal digits"),
+        ("{ from: 10.0.0.1, doors: [admin] }", "doors: `admin` is not one of authorize, grpc, http, resp"),
+        ("{ form: 10.0.0.1 }", "did you mean `from`"),
+    ] {
+        let (_folder, path) = file(&format!("trust:\n  peers:\n    - {peer}\n"));
+        let error = load(&given(&[], &[], Some(path))).unwrap_err().to_string();
+        assert!(error.contains(says), "{peer}: {error}");
+        assert!(error.contains(":3:"), "it says where: {error}");
     }
 }

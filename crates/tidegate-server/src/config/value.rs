@@ -15,7 +15,7 @@ use tidegate_rules::{Span, notation};
 use tidegate_wire::Trusted;
 use tidegate_wire::door::Undecided;
 
-use super::{LogFormat, Place, Runtime, StoreKind, TenantStore};
+use super::{Clients, LogFormat, Place, Runtime, StoreKind, TenantStore};
 
 /// The most threads that serve connections.
 const MOST_CORES: usize = 1024;
@@ -198,6 +198,11 @@ pub(super) fn runtime(text: &str) -> Result<Runtime, Wrong> {
         return number(text, 1, MOST_CORES).map(Runtime::Cores);
     }
     Ok(if word(text, &["per_core", "shared"])? == "shared" { Runtime::Shared } else { Runtime::PerCore })
+}
+
+/// Whether clients must show a certificate.
+pub(super) fn clients(text: &str) -> Result<Clients, Wrong> {
+    Ok(if word(text, &["must", "may"])? == "may" { Clients::May } else { Clients::Must })
 }
 
 /// Names of doors, with commas between.

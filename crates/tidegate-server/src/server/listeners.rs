@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use tokio::net::TcpListener;
 
-use crate::config::Config;
+use crate::config::{Clients, Config};
 use crate::error::Error;
 use crate::listener;
 
@@ -54,7 +54,8 @@ async fn open(
 
 /// Whether those who ask the admin door must prove who they are.
 fn proves(config: &Config) -> bool {
-    let by_certificate = config.tls.covers("admin") && config.tls.client_authorities.is_some();
+    let must_show = config.tls.client_authorities.is_some() && config.tls.clients == Clients::Must;
+    let by_certificate = config.tls.covers("admin") && must_show;
     config.admin_token.is_some() || by_certificate
 }
 

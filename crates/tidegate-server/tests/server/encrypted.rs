@@ -18,6 +18,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tempfile::TempDir;
 use tidegate_rig::certificates;
+use tidegate_server::config::Clients;
 use tidegate_server::{Error, start};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -166,4 +167,17 @@ async fn a_server_does_not_start_with_half_of_what_it_needs() {
     assert!(error.to_string().contains("tls.private_key"), "{error}");
     half.tls.private_key = Some(folder.path().join("none"));
     assert!(matches!(start(&half).await, Err(Error::Tls { .. })));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn certificates_that_nobody_has_to_show_open_no_admin_door() {
+    let folder = certificates();
+    let mut open = config();
+    open.tls.certificate = Some(folder.path().join("server.crt"));
+    open.tls.private_key = Some(folder.path().join("server.key"));
+    open.tls.client_authorities = Some(folder.path().join("ca.crt"));
+    open.tls.clients = Clients::May;
+    open.tls.doors = vec!["admin"];
+    open.listen.admin = Some("0.0.0.0:0".parse().unwrap());
+    assert!(matches!(start(&open).await, Err(Error::AdminExposed { .. })));
 }

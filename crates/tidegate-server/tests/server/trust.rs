@@ -1,8 +1,14 @@
 //! Who is believed, and who may ask at all.
 
+use envoy_types::pb::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
+use envoy_types::pb::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::Entry;
+use envoy_types::pb::envoy::service::ratelimit::v3::RateLimitRequest;
+use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::Code;
+use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_service_client::RateLimitServiceClient;
+use tidegate_server::config::TrustedPeer;
 use tidegate_wire::Trusted;
 
-use crate::world::{Answer, World, ask, send};
+use crate::world::{Answer, CEILING, World, ask, send};
 
 const TOKEN: &str = "0123456789abcdef";
 
@@ -32,7 +38,8 @@ async fn claims(world: &World, door: &str, attribute: &str) -> u64 {
 async fn forward_auth_believes_the_proxies_that_are_named() {
     let stranger = World::new().await;
     let loopback = |config: &mut tidegate_server::Config| {
-        config.trust.peers = Trusted::parse(["127.0.0.0/8"]).unwrap();
+        let loopback = Trusted::parse(["127.0.0.0/8"]).unwrap();
+        config.trust.peers = vec![TrustedPeer::in_networks(loopback)];
     };
     let friend = World::with(loopback).await;
     for world in [&stranger, &friend] {
@@ -87,4 +94,47 @@ async fn an_api_with_a_token_answers_whoever_knows_it() {
     assert_eq!(authorize(&world, "x-tidegate-token: 0123456789abcdeX\r\n").await.status, 401);
     assert_eq!(authorize(&world, &format!("x-tidegate-token: {TOKEN}\r\n")).await.status, 200);
     assert_eq!(ask(world.http(), "GET", "/healthz", "").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_over_grpc_show_the_token_in_their_metadata() {
+    let (_folder, path) = token();
+    let world = World::with(|config| {
+        config.trust.attributes = vec!["api_key".to_owned(), "org".to_owned()];
+        config.trust.doors = vec!["grpc"];
+        let attributes = Some(vec!["api_key".to_owned()]);
+        let peer = TrustedPeer { token_file: Some(path), attributes, ..TrustedPeer::default() };
+        config.trust.peers = vec![peer];
+    })
+    .await;
+    let mut client = RateLimitServiceClient::connect(format!("http://{}", world.grpc())).await.unwrap();
+    let mut codes = Vec::new();
+    for shows in [false, false, false, true, true, true] {
+        let entry = |key: &str| Entry { key: key.to_owned(), value: "k1".to_owned() };
+        let entries = vec![entry("api_key"), entry("org")];
+        let descriptors = vec![RateLimitDescriptor { entries, ..RateLimitDescriptor::default() }];
+        let asked = RateLimitRequest { domain: "api".to_owned(), descriptors, ..RateLimitRequest::default() };
+        let mut request = tonic::Request::new(asked);
+        if shows {
+            let bearer = format!("Bearer {TOKEN}").parse().unwrap();
+            request.metadata_mut().insert("authorization", bearer);
+        }
+        codes.push(client.should_rate_limit(request).await.unwrap().into_inner().overall_code());
+    }
+    assert_eq!(codes, [Code::Ok, Code::Ok, Code::Ok, Code::Ok, Code::Ok, Code::OverLimit]);
+    assert_eq!(claims(&world, "grpc", "api_key").await, 3);
+    assert_eq!(claims(&world, "grpc", "org").await, 6, "the token is not good for that");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_changes_is_read_again() {
+    let (_folder, path) = token();
+    let world = World::with(|config| config.http_token = Some(path.clone())).await;
+    std::fs::write(&path, "short").unwrap();
+    assert_eq!(authorize(&world, &format!("x-tidegate-token: {TOKEN}\r\n")).await.status, 200);
+    std::fs::write(&path, "fedcba9876543210").unwrap();
+    let renewed =
+        async { while authorize(&world, "x-tidegate-token: fedcba9876543210\r\n").await.status != 200 {} };
+    tokio::time::timeout(CEILING, renewed).await.expect("the new token is never known");
+    assert_eq!(authorize(&world, &format!("x-tidegate-token: {TOKEN}\r\n")).await.status, 401);
 }

@@ -65,6 +65,15 @@ impl Trusted {
         Ok(Self { networks })
     }
 
+    /// All networks of several.
+    #[cfg(feature = "door")]
+    pub(crate) fn all<'t>(several: impl Iterator<Item = &'t Self>) -> Self {
+        let networks: Vec<IpNet> = several.flat_map(|one| &one.networks).copied().collect();
+        let mut networks = IpNet::aggregate(&networks);
+        networks.sort_unstable();
+        Self { networks }
+    }
+
     /// Whether the address is a trusted proxy's.
     pub fn contains(&self, ip: IpAddr) -> bool {
         let ip = canonical(ip);

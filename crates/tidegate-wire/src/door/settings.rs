@@ -1,6 +1,5 @@
 //! How a door is set up.
 
-use crate::client_ip::Trusted;
 use crate::headers;
 use crate::trust::Trust;
 
@@ -54,7 +53,7 @@ impl Default for DoorSettings {
             max_batch: 100,
             undecided: Undecided::default(),
             trust: Trust::everybody(),
-            forward_trust: Trust::only_forwarded(Trusted::default(), None, ["org", "plan"]),
+            forward_trust: Trust::only_forwarded(Vec::new(), ["org", "plan"]),
         }
     }
 }

@@ -55,7 +55,7 @@ pub(super) enum Turn {
 impl<'r> Request<'r> {
     /// Leaves out what the caller claims without being trusted. Its descriptors stay, so that each has its status.
     pub(crate) fn keep_what_counts(&mut self, trust: &Trust, caller: Caller) {
-        if !caller.trusted {
+        if !caller.is_trusted() {
             let counts = |(attribute, _): &mut (&str, &str)| !trust.ignores(caller, attribute);
             self.descriptors.iter_mut().for_each(|asked| asked.entries.retain(counts));
         }

@@ -6,14 +6,25 @@ use super::login::{Password, USER};
 use super::reply::{Protocol, Replies};
 use super::throttle::Known;
 use super::wrong::Wrong;
+use crate::trust::{self, Caller, Trust};
 
 /// After so many wrong passwords a connection is closed.
 const MOST_FAILURES: u8 = 8;
+
+/// What has to be shown, and what counts of whoever shows it.
+#[derive(Clone, Copy)]
+pub(super) struct Lock<'l> {
+    pub(super) password: Option<&'l Password>,
+    pub(super) trust: &'l Trust,
+}
 
 /// The other end of a connection.
 pub(super) struct Peer {
     pub(super) id: u64,
     pub(super) name: Box<[u8]>,
+    /// What its words count for.
+    pub(super) caller: Caller,
+    from: Option<trust::Peer>,
     /// Whether it has said the password, or there is none.
     is_let_in: bool,
     failures: u8,
@@ -22,11 +33,13 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    pub(super) fn new(id: u64, password: Option<&Password>) -> Self {
+    pub(super) fn new(id: u64, from: Option<trust::Peer>, lock: Lock<'_>) -> Self {
         Self {
             id,
             name: Box::default(),
-            is_let_in: password.is_none(),
+            caller: lock.trust.caller_at(from.as_ref()),
+            from,
+            is_let_in: lock.password.is_none(),
             failures: 0,
             is_leaving: false,
             known: Known::default(),
@@ -42,26 +55,33 @@ impl Peer {
         Command::read(entry, words, &mut self.known)
     }
 
-    /// Whether that is the password.
+    /// Whether that is the password, or the token of somebody whose word counts, who is let in as well.
     pub(super) fn log_in(
         &mut self,
-        password: Option<&Password>,
+        lock: Lock<'_>,
         (user, word): (Option<&[u8]>, &[u8]),
     ) -> Result<(), Wrong> {
         let is_user = user.is_none_or(|user| user == USER);
-        match password {
+        if let Some(caller) = lock.trust.caller_with(self.from.as_ref(), word).filter(|_| is_user) {
+            (self.is_let_in, self.caller) = (true, caller);
+            return Ok(());
+        }
+        match lock.password {
+            None if lock.trust.knows_tokens() => self.fail(),
             None if user.is_none() => Err(Wrong::new("there is no password here; leave AUTH out")),
             // The one user needs none, so any will do.
             None if is_user => Ok(()),
             Some(password) if password.is(word) && is_user => {
-                self.is_let_in = true;
+                (self.is_let_in, self.caller) = (true, lock.trust.caller_at(self.from.as_ref()));
                 Ok(())
             }
-            _ => {
-                self.failures = self.failures.saturating_add(1);
-                Err(Wrong::with_code("WRONGPASS", "invalid username-password pair"))
-            }
+            _ => self.fail(),
         }
+    }
+
+    fn fail(&mut self) -> Result<(), Wrong> {
+        self.failures = self.failures.saturating_add(1);
+        Err(Wrong::with_code("WRONGPASS", "invalid username-password pair"))
     }
 
     /// It wants to go.
@@ -78,11 +98,11 @@ impl Peer {
     pub(super) fn begin(
         &mut self,
         hello: &Hello<'_>,
-        password: Option<&Password>,
+        lock: Lock<'_>,
         replies: &mut Replies,
     ) -> Result<(), Wrong> {
         if let Some((user, word)) = hello.login {
-            self.log_in(password, (Some(user), word))?;
+            self.log_in(lock, (Some(user), word))?;
         }
         if !self.is_let_in {
             let words = "authentication required; write HELLO 3 AUTH default and the password";
@@ -96,8 +116,8 @@ impl Peer {
     }
 
     /// As if it had come just now.
-    pub(super) fn begin_anew(&mut self, password: Option<&Password>, replies: &mut Replies) {
-        self.is_let_in = password.is_none();
+    pub(super) fn begin_anew(&mut self, lock: Lock<'_>, replies: &mut Replies) {
+        (self.is_let_in, self.caller) = (lock.password.is_none(), lock.trust.caller_at(self.from.as_ref()));
         self.name = Box::default();
         replies.protocol = Protocol::default();
     }

@@ -4,7 +4,6 @@
 mod asking;
 mod telling;
 
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use tidegate_store::Store;
@@ -12,10 +11,10 @@ use tidegate_store::Store;
 use super::command::Command;
 use super::input::Input;
 use super::login::Password;
-use super::peer::Peer;
+use super::peer::{Lock, Peer};
 use super::reply::{Protocol, Replies};
 use crate::door::Door;
-use crate::trust::Caller;
+use crate::trust;
 use asking::Waiting;
 
 /// When so many bytes of replies wait, they are sent before more is answered.
@@ -36,7 +35,6 @@ pub struct Session<'s, S> {
     service: &'s Service<S>,
     input: Input<'s>,
     peer: Peer,
-    caller: Caller,
     pub(super) replies: Replies,
     /// How many bytes of replies are whole ones.
     whole: usize,
@@ -59,19 +57,23 @@ impl<S: Store + 'static> Service<S> {
         Self { door, password, connections: AtomicU64::new(0) }
     }
 
+    /// What has to be shown, and to whom.
+    fn lock(&self) -> Lock<'_> {
+        Lock { password: self.password.as_ref(), trust: &self.door.settings().trust }
+    }
+
     /// The talk of a new connection from nobody knows where.
     pub fn session(&self) -> Session<'_, S> {
         self.session_from(None)
     }
 
-    /// The talk of a new connection from that address.
-    pub fn session_from(&self, address: Option<IpAddr>) -> Session<'_, S> {
+    /// The talk of a new connection from there.
+    pub fn session_from(&self, from: Option<trust::Peer>) -> Session<'_, S> {
         let id = self.connections.fetch_add(1, Relaxed) + 1;
         Session {
             service: self,
             input: Input::new(self.door.bodies()),
-            peer: Peer::new(id, self.password.as_ref()),
-            caller: self.door.settings().trust.caller_at(address),
+            peer: Peer::new(id, from, self.lock()),
             replies: Replies::new(Protocol::default()),
             whole: 0,
         }
@@ -91,7 +93,7 @@ impl<S: Store + 'static> Session<'_, S> {
 
     /// Answers the commands that are whole, as many as their replies have room.
     pub async fn answer(&mut self) -> Next {
-        let Self { service, input, peer, caller, replies, whole } = self;
+        let Self { service, input, peer, replies, whole } = self;
         let (door, bytes) = (&service.door, input.bytes.as_slice());
         let is_at_once = door.engine().store().answers_at_once();
         let mut waiting = Waiting::new(door);
@@ -111,10 +113,10 @@ impl<S: Store + 'static> Session<'_, S> {
                 }
             };
             input.read += input.decoder.take();
-            if !caller.trusted
+            if !peer.caller.is_trusted()
                 && let Ok(command) = &mut understood
             {
-                command.keep_what_counts(&door.settings().trust, *caller);
+                command.keep_what_counts(&door.settings().trust, peer.caller);
             }
             match understood {
                 Ok(Command::Ask(ask)) if is_at_once => asking::ask_at_once(door, ask, replies),

@@ -20,7 +20,6 @@ use tonic::transport::{Channel, Server};
 use tonic::{Response, Status};
 
 use super::*;
-use crate::client_ip::Trusted;
 use crate::door::tests::{Faulty, Noting, door, door_to};
 use crate::door::{DoorSettings, Undecided};
 use crate::trust::Trust;
@@ -205,7 +204,7 @@ async fn over_a_socket_the_third_of_two_is_over_the_limit() {
 
 #[tokio::test]
 async fn what_is_claimed_without_being_trusted_is_left_out_and_has_a_status() {
-    let trust = Trust::only(Trusted::default(), None, ["user"]);
+    let trust = Trust::only(Vec::new(), ["user"]);
     let (door, _) = door_to(Reference::new(), RULES, DoorSettings { trust, ..DoorSettings::default() });
     for _ in 0..3 {
         let response = ask(&door, question(vec![descriptor("user", "a")])).await.unwrap();

@@ -8,7 +8,6 @@ use tonic::Code;
 use super::proto::limits_client::LimitsClient;
 use super::proto::result::Result as Said;
 use super::*;
-use crate::client_ip::Trusted;
 use crate::door::DoorSettings;
 use crate::door::tests::{Faulty, door, door_to};
 use crate::trust::Trust;
@@ -149,7 +148,7 @@ fn the_types_are_those_of_the_description() {
 
 #[tokio::test]
 async fn what_is_claimed_without_being_trusted_is_left_out() {
-    let trust = Trust::only(Trusted::default(), None, ["api_key"]);
+    let trust = Trust::only(Vec::new(), ["api_key"]);
     let (door, _) = door_to(Reference::new(), RULES, DoorSettings { trust, ..DoorSettings::default() });
     let mut client = LimitsClient::new(service(door.clone()));
     let alone = client.check(check(&[("api_key", "k")])).await.unwrap().into_inner();

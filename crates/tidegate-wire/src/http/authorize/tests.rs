@@ -13,7 +13,7 @@ use crate::client_ip::Trusted;
 use crate::door::DoorSettings;
 use crate::door::tests::{Faulty, door_to};
 use crate::http::router;
-use crate::trust::{Peer, Trust};
+use crate::trust::{Grant, Peer, Trust};
 
 const PROXY: &str = "10.0.0.1:4711";
 
@@ -49,7 +49,7 @@ impl Back {
 fn settings() -> DoorSettings {
     let proxies = Trusted::parse(["10.0.0.0/8"]).unwrap();
     DoorSettings {
-        forward_trust: Trust::only_forwarded(proxies, None, ["org", "plan"]),
+        forward_trust: Trust::only_forwarded(vec![Grant::to_networks(proxies)], ["org", "plan"]),
         ..DoorSettings::default()
     }
 }
@@ -60,7 +60,7 @@ fn door() -> Door<Reference> {
 
 /// Asks from an address, about a request with these headers.
 async fn ask<S: Store + 'static>(door: &Door<S>, peer: &str, query: &str, headers: &[(&str, &str)]) -> Back {
-    let request = Request::get(format!("/v1/authorize?{query}")).extension(Peer(peer.parse().unwrap()));
+    let request = Request::get(format!("/v1/authorize?{query}")).extension(Peer::at(peer.parse().unwrap()));
     let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
     send(door, request.body(Body::empty()).unwrap()).await
 }

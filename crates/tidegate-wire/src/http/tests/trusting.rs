@@ -1,6 +1,6 @@
 use super::*;
 use crate::client_ip::Trusted;
-use crate::trust::{Peer, Trust};
+use crate::trust::{Grant, Peer, Trust};
 
 const BY_ORG: &str = "domain: api\nrules:\n- { name: per-org, by: [org], limit: 1/min }\n\
     - { name: per-address, by: [ip], limit: 1/min }";
@@ -8,11 +8,11 @@ const BY_ORG: &str = "domain: api\nrules:\n- { name: per-org, by: [org], limit: 
 /// What somebody at an address is told the second time it asks.
 async fn second(peer: &str, path: &str, body: &Value) -> Back {
     let gateways = Trusted::parse(["10.0.0.0/8"]).unwrap();
-    let trust = Trust::only(gateways, None, ["org", "ip"]);
+    let trust = Trust::only(vec![Grant::to_networks(gateways)], ["org", "ip"]);
     let settings = DoorSettings { trust, ..DoorSettings::default() };
     let (door, _) = door_to(Reference::new(), BY_ORG, settings);
     let request = || {
-        let request = Request::post(path).extension(Peer(peer.parse().unwrap()));
+        let request = Request::post(path).extension(Peer::at(peer.parse().unwrap()));
         request.body(Body::from(body.to_string())).unwrap()
     };
     send(&door, request()).await;

@@ -13,13 +13,13 @@ use super::Service;
 impl<S: Store + 'static> Service<S> {
     /// Answers what asks nothing of the store.
     pub(super) fn tell(&self, tell: &Tell<'_>, peer: &mut Peer, replies: &mut Replies) -> Result<(), Wrong> {
-        let password = self.password.as_ref();
+        let lock = self.lock();
         match tell {
             Tell::Explain(question) => return self.explain(question, replies),
             Tell::Ping(None) => replies.simple("PONG"),
             Tell::Ping(Some(message)) | Tell::Echo(message) => replies.bulk(message),
             Tell::Hello(hello) => {
-                peer.begin(hello, password, replies)?;
+                peer.begin(hello, lock, replies)?;
                 about::greeting(peer.id, replies);
             }
             Tell::Commands(what) => about::commands(what, replies),
@@ -27,11 +27,11 @@ impl<S: Store + 'static> Service<S> {
             Tell::Id => replies.count(peer.id),
             Tell::GetName => replies.bulk_or_null(Some(&*peer.name).filter(|name| !name.is_empty())),
             Tell::Reset => {
-                peer.begin_anew(password, replies);
+                peer.begin_anew(lock, replies);
                 replies.simple("RESET");
             }
             Tell::Login { user, password: word } => {
-                peer.log_in(password, (*user, word))?;
+                peer.log_in(lock, (*user, word))?;
                 replies.simple("OK");
             }
             Tell::SetName(name) => {
