@@ -33,7 +33,7 @@ fn fits<T: JsonSchema>(value: &Value) -> bool {
 }
 
 /// Of every kind, at and around bounds.
-fn anything() -> impl Strategy<Value = Value> {
+fn values() -> Vec<Value> {
     let texts = [0, 1, 2, 256, 257, 8192, 8193].map(|length| json!("x".repeat(length)));
     let whole =
         [0, 1, 86_400_000, 86_400_001, u64::from(u32::MAX), 1 << 32, 1_000_000_000_000, 1_000_000_000_001];
@@ -69,7 +69,11 @@ fn anything() -> impl Strategy<Value = Value> {
         json!({ "a": [] }),
         json!({ "a": null }),
     ];
-    select(texts.into_iter().chain(numbers).chain(others).collect::<Vec<_>>())
+    texts.into_iter().chain(numbers).chain(others).collect()
+}
+
+fn anything() -> impl Strategy<Value = Value> {
+    select(values())
 }
 
 /// An object whose members are mostly the ones that are known.
@@ -113,6 +117,36 @@ fn descriptor() -> impl Strategy<Value = Value> {
             more
         },
     )
+}
+
+/// A sound body with each value in each of these places.
+fn each(sound: &Value, fields: &[&str]) -> Vec<Value> {
+    let put = |field: &str, value: Value| {
+        let mut body = sound.clone();
+        body[field] = value;
+        body
+    };
+    fields.iter().flat_map(|field| values().into_iter().map(|value| put(field, value))).collect()
+}
+
+#[test]
+fn on_every_value_of_every_field() {
+    let more = [CHECK.as_slice(), &["hold_ms", "at_end", "charged_at_ms", "checks"]].concat();
+    for body in each(&json!({ "domain": "api" }), &more) {
+        let held = Question::read_with_hold(body.clone()).map(|(question, _)| question);
+        let charged = Question::read_with_charged_at(body.clone()).map(|(question, _)| question);
+        assert_eq!(fits::<Question>(&body), reads(Question::read(body.clone())), "{body}");
+        assert_eq!(fits::<Reservation>(&body), reads(held), "{body}");
+        assert_eq!(fits::<Refund>(&body), reads(charged), "{body}");
+    }
+    for body in each(&json!({ "id": "5f0c2b7e9d4a41868c3e0f6b7a1d2c3e", "cost": 1 }), &["id", "cost"]) {
+        let read = settle::read_id_and_cost(Fields::of("the body", body.clone()).unwrap());
+        assert_eq!(fits::<ByIdAndCost>(&body), read.is_ok(), "{body}");
+    }
+    let fields = ["domain", "descriptors", "hitsAddend"];
+    for body in each(&json!({ "domain": "api", "descriptors": [{}] }), &fields) {
+        assert_eq!(fits::<RateLimitRequest>(&body), envoy_reads(&body), "{body}");
+    }
 }
 
 proptest! {
