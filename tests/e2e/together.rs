@@ -17,6 +17,7 @@ mod alone;
 mod cluster;
 mod lost;
 mod tenant;
+mod tier;
 mod sentinel;
 mod network;
 
