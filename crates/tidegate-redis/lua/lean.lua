@@ -17,7 +17,7 @@ local HEAD, GRAIN, MOST_GRAINS, SECOND = 257, 512, 16384, 1048576
 -- How much longer a key lasts, because its end is counted from when the call began.
 local MARGIN = 8000
 
-local told_by, read, pack, sub, call = cmsgpack.unpack, struct.unpack, struct.pack, string.sub, redis.call
+local told_by, read, pack, call = cmsgpack.unpack, struct.unpack, struct.pack, redis.call
 local keys, arguments = KEYS, ARGV
 local places, replies, time, server = #keys, nil, nil, nil
 if places > 1 then
@@ -44,7 +44,7 @@ for number = 1, places do
 
   -- Up to four charges, and the value has their entries and no others, or none.
   if count < 5 and (bytes == 0 or bytes == 2 + count * 22) then
-    local layout = count == 4 and STATES or sub(STATES, 1, 3 + count * 10)
+    local layout = count == 4 and STATES or string.sub(STATES, 1, 3 + count * 10)
     local head, id1, id2, id3, id4 = HEAD, own1, own2, own3, own4
     local used1, since1, part1, span1, used2, since2, part2, span2, used3, since3, part3, span3, used4, since4, part4, span4
     if bytes > 0 then
