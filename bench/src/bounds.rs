@@ -1,4 +1,4 @@
-//! What the table behind the memory store and the store in Redis are held to, and what was found by the parts of this run.
+//! What the table behind the memory store, the store in Redis and the doors are held to, and what was found by the parts of this run.
 
 use crate::report::{Table, shown};
 
@@ -43,6 +43,19 @@ pub(crate) enum Figure {
     OverRatelimit {
         limits: usize,
     },
+    GrpcOverEmpty,
+    GrpcOverEmptyByDefault,
+    GrpcOverThrottlecrab,
+    GrpcOverLimitador,
+    GrpcOverRatelimit,
+    FourDescriptors,
+    HttpOverThrottlecrab,
+    RespOverThrottlecrab,
+    PipelinedOverThrottlecrab,
+    GrpcLatency,
+    HttpLatency,
+    RespLatency,
+    CoresUneven,
 }
 
 /// What it is, its bound, and what stands behind the number and in how many digits.
@@ -177,6 +190,43 @@ const REDIS: [Row; 18] = [
     (Figure::OverRatelimit { limits: 4 }, "the same, 4 descriptors", "at most 0.5x", (2, "x")),
 ];
 
+/// Of the doors.
+const DOORS: [Row; 13] = [
+    (
+        Figure::GrpcOverEmpty,
+        "server CPU per decision over gRPC, 1 descriptor, 8 connections, over an empty service on our layout",
+        "at most 1.25x",
+        (2, "x"),
+    ),
+    (
+        Figure::GrpcOverEmptyByDefault,
+        "the same over an empty service on tokio's default",
+        "at most 0.75x",
+        (2, "x"),
+    ),
+    (Figure::GrpcOverThrottlecrab, "the same over throttlecrab", "at most 0.8x", (2, "x")),
+    (Figure::GrpcOverLimitador, "the same over limitador", "at most 0.5x", (2, "x")),
+    (Figure::GrpcOverRatelimit, "the same over envoyproxy/ratelimit", "at most 0.15x", (2, "x")),
+    (Figure::FourDescriptors, "4 descriptors over 1", "at most 1.3x", (2, "x")),
+    (Figure::HttpOverThrottlecrab, "HTTP over throttlecrab, 128 connections", "at most 0.8x", (2, "x")),
+    (
+        Figure::RespOverThrottlecrab,
+        "the Redis protocol over throttlecrab, 128 connections, one command at a time",
+        "at most 0.8x",
+        (2, "x"),
+    ),
+    (Figure::PipelinedOverThrottlecrab, "the same, 16 commands at once", "at most 0.35x", (2, "x")),
+    (Figure::GrpcLatency, "99 of 100 answered within, half of the capacity, gRPC", "below 1 ms", (3, " ms")),
+    (Figure::HttpLatency, "the same over HTTP", "below 1 ms", (3, " ms")),
+    (Figure::RespLatency, "the same over the Redis protocol", "below 1 ms", (3, " ms")),
+    (
+        Figure::CoresUneven,
+        "the core that works most over the one that works least, 64 connections",
+        "at most 1.3x",
+        (2, "x"),
+    ),
+];
+
 /// What was found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Found(Vec<(Figure, f64)>);
@@ -195,6 +245,7 @@ impl Found {
     pub(crate) fn report(&self) {
         self.list("What the table is held to", &TABLE);
         self.list("What the store in Redis is held to", &REDIS);
+        self.list("What doors are held to", &DOORS);
     }
 
     fn list(&self, title: &str, rows: &[Row]) {

@@ -4,13 +4,14 @@
 //! which is this same program with the words `serve ENGINE KIND LIMITS`, and does what the parent writes to it. Matching,
 //! checking and plans run in the parent; only their instructions are counted in a child, with the words `match CASE REPEATS`,
 //! `check CASE REPEATS` and `plan CASE REPEATS`. The table grows in a child of its own: `grow SIZES`. So does our server run that is
-//! set beside others: `node STORE RULES`.
+//! set beside others: `node STORE RULES RUNTIME`; and so do those that we made of others' libraries: `empty LAYOUT`, `limitador`.
 
 mod allocations;
 mod bounds;
 mod callgrind;
 mod checking;
 mod child;
+mod doors;
 mod engines;
 mod keys;
 mod machine;
@@ -21,8 +22,10 @@ mod protocol;
 mod redis;
 mod report;
 mod rounds;
+mod servers;
 mod session;
 mod table;
+mod usage;
 mod words;
 
 use std::path::PathBuf;
@@ -42,15 +45,19 @@ Usage: tidegate-bench [OPTIONS]
 Options:
   --quick          a smoke run: 3 short rounds, few keys, no valgrind
   --only PARTS     only these, separated by commas: probe, time, memory, allocations, callgrind, match,
-                   check, table, redis
+                   check, table, redis, doors
   --rounds N       rounds per case (default 15, at least 1)
   --keys N,N,..    numbers of keys to time; 1 is one hot key (default 1,100000,10000000)
   --help           this text
+
+Usage: tidegate-bench load grpc|http|resp ADDRESS [--connections N] [--checks N] [--rate N]
+  asks a server that is already there: 100 000 users of the domain `bench` (gRPC, descriptor `user`) or `plain` (HTTP, attribute
+  `user`), or THROTTLE; as fast as it answers, or so many times a second whether or not it does
 ";
 
 /// The parts of a report, in the order in which they are printed.
-const PARTS: [&str; 9] =
-    ["probe", "time", "memory", "allocations", "callgrind", "match", "check", "table", "redis"];
+const PARTS: [&str; 10] =
+    ["probe", "time", "memory", "allocations", "callgrind", "match", "check", "table", "redis", "doors"];
 
 /// What was typed, completed by what the mode implies.
 struct Options {
@@ -61,6 +68,7 @@ struct Options {
     matching: matching::Plan,
     table: table::Plan,
     redis: redis::Plan,
+    doors: doors::Plan,
 }
 
 enum Action {
@@ -70,7 +78,10 @@ enum Action {
     Check(checking::Case, u32),
     Plan(table::Way, u32),
     Grow(Vec<u32>),
-    Node(String, PathBuf),
+    Node(String, PathBuf, String),
+    Empty(servers::Layout),
+    Limitador,
+    Load(doors::Load),
     Report(Options),
 }
 
@@ -98,7 +109,10 @@ fn act(action: Action) -> Result<()> {
         Action::Check(case, repeats) => checking::serve(case, repeats),
         Action::Plan(way, repeats) => table::serve(way, repeats),
         Action::Grow(sizes) => table::grow(&sizes),
-        Action::Node(store, rules) => redis::serve(&store, rules),
+        Action::Node(store, rules, runtime) => servers::serve_node(&store, rules, &runtime),
+        Action::Empty(layout) => servers::serve_empty(layout),
+        Action::Limitador => servers::serve_limitador(),
+        Action::Load(load) => doors::load(&load),
         Action::Report(options) => report_all(&options),
     }
 }
@@ -116,7 +130,8 @@ fn report_all(options: &Options) -> Result<()> {
             "match" => matching::report(&options.matching)?,
             "check" => checking::report(&options.matching)?,
             "table" => table::report(&options.table, &mut found)?,
-            _ => redis::report(&options.redis, &mut found)?,
+            "redis" => redis::report(&options.redis, &mut found)?,
+            _ => doors::report(&options.doors, &mut found)?,
         }
     }
     found.report();
@@ -133,6 +148,7 @@ impl Options {
             matching: matching::Plan { rounds: 15, milliseconds: 50, counts_instructions: true },
             table: table::Plan::full(),
             redis: redis::Plan::full(),
+            doors: doors::Plan::full(),
         }
     }
 
@@ -145,6 +161,7 @@ impl Options {
             matching: matching::Plan { rounds: 3, milliseconds: 5, counts_instructions: false },
             table: table::Plan::quick(),
             redis: redis::Plan::quick(),
+            doors: doors::Plan::quick(),
         }
     }
 }
@@ -176,8 +193,14 @@ fn parse(mut arguments: Parser) -> Result<Action> {
             }
             Arg::Value(word) if word == "node" => {
                 let store = arguments.value()?.string()?;
-                return Ok(Action::Node(store, arguments.value()?.into()));
+                let rules = arguments.value()?.into();
+                return Ok(Action::Node(store, rules, arguments.value()?.string()?));
             }
+            Arg::Value(word) if word == "empty" => {
+                return Ok(Action::Empty(arguments.value()?.string()?.parse()?));
+            }
+            Arg::Value(word) if word == "limitador" => return Ok(Action::Limitador),
+            Arg::Value(word) if word == "load" => return load(arguments),
             other => bail!("{}\nhint: --help lists the options", other.unexpected()),
         }
     }
@@ -187,6 +210,7 @@ fn parse(mut arguments: Parser) -> Result<Action> {
     options.matching.rounds = rounds.unwrap_or(options.matching.rounds);
     options.table.rounds = rounds.unwrap_or(options.table.rounds);
     options.redis.rounds = rounds.unwrap_or(options.redis.rounds);
+    options.doors.rounds = rounds.unwrap_or(options.doors.rounds);
     options.timing.keys = keys.unwrap_or(options.timing.keys);
     Ok(Action::Report(options))
 }
@@ -195,6 +219,21 @@ fn serve(mut arguments: Parser) -> Result<Action> {
     let (engine, kind) = (arguments.value()?.string()?, arguments.value()?.string()?);
     let limits = arguments.value()?.parse()?;
     Ok(Action::Serve(Spec { engine: engine.parse()?, kind: kind.parse()?, limits }))
+}
+
+fn load(mut arguments: Parser) -> Result<Action> {
+    let door = arguments.value()?.string()?.parse()?;
+    let address = arguments.value()?.parse()?;
+    let mut load = doors::Load { door, address, connections: 8, checks: 100_000, rate: None };
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            Arg::Long("connections") => load.connections = arguments.value()?.parse::<usize>()?.max(1),
+            Arg::Long("checks") => load.checks = arguments.value()?.parse::<usize>()?.max(1),
+            Arg::Long("rate") => load.rate = Some(arguments.value()?.parse::<f64>()?.max(1.0)),
+            other => bail!("{}\nhint: --help lists the options", other.unexpected()),
+        }
+    }
+    Ok(Action::Load(load))
 }
 
 fn listed_parts(list: &str) -> Result<Vec<String>> {

@@ -3,7 +3,6 @@
 //! Servers are started by this program on free ports of the loopback and end with it. Where only the server's cost counts, what is
 //! sent is made beforehand and goes as plain bytes, so that all ways are sent alike.
 
-mod usage;
 mod line;
 mod calls;
 mod work;
@@ -20,7 +19,6 @@ use std::process::{Command, Stdio};
 
 use anyhow::Result;
 
-pub(crate) use self::services::serve;
 use crate::bounds::Found;
 
 /// How long and how wide to measure.

@@ -25,12 +25,26 @@ fn folder() -> PathBuf {
 #[track_caller]
 pub(crate) fn check(file: &str, said: &str) {
     assert!(FILES.contains(&file), "{file} is not among the golden files");
-    let path = folder().join(file);
+    compare(&folder().join(file), said);
+}
+
+/// The same for a file of the documentation.
+#[track_caller]
+pub(crate) fn check_at(file: &str, said: &str) {
+    compare(&root().join(file), said);
+}
+
+#[track_caller]
+fn compare(path: &Path, said: &str) {
     if std::env::var_os("TIDEGATE_BLESS").is_some_and(|value| value == "1") {
-        std::fs::write(&path, said).unwrap();
+        std::fs::write(path, said).unwrap();
     }
-    let golden = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(said == golden, "{file} differs; TIDEGATE_BLESS=1 rewrites it. Now it would be:\n{said}");
+    let golden = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        said == golden,
+        "{} differs; TIDEGATE_BLESS=1 rewrites it. Now it would be:\n{said}",
+        path.display()
+    );
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod proxy;
 mod command_line;
 mod start;
 mod over_http;
+mod openapi;
 mod over_grpc;
 mod over_resp;
 mod reload;

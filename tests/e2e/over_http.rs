@@ -5,4 +5,4 @@ mod short_ways;
 mod json;
 mod health;
 mod rubbish;
-mod documented;
+pub(crate) mod documented;

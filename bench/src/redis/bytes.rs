@@ -9,9 +9,10 @@ use tidegate_rig::Server;
 use super::calls::{self, Calls, load_scripts, plan};
 use super::line::Line;
 use super::work::JOINED;
-use super::{FULL_ENTITIES, Plan, usage};
+use super::{FULL_ENTITIES, Plan};
 use crate::bounds::{Figure, Found};
 use crate::report::{Table, short};
+use crate::usage;
 
 /// Commands that are sent before their replies are read.
 const AHEAD: usize = 8;

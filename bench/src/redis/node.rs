@@ -12,11 +12,12 @@ use tidegate_rig::Server;
 use tidegate_store::Store as _;
 use tokio::runtime::{Handle, Runtime};
 
+use super::Plan;
 use super::calls::{Calls, four, load_scripts, plan};
 use super::crowd::{Asked, IN_FLIGHT, ask_all, runtime};
-use super::{Plan, usage};
 use crate::bounds::{Figure, Found};
 use crate::report::{Figures, Table, counted};
+use crate::usage;
 
 const ENTITIES: usize = 500;
 

@@ -1,7 +1,5 @@
 //! Our server beside envoyproxy/ratelimit, over gRPC, each with a Redis of its own and the same file of descriptors.
 
-mod process;
-
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,12 +14,12 @@ use tidegate_rig::Server;
 use tokio::runtime::Runtime;
 use tonic::transport::{Channel, Endpoint};
 
-use self::process::Process;
-pub(crate) use self::process::serve;
+use super::Plan;
 use super::crowd::{Asked, IN_FLIGHT, ask_all, runtime};
-use super::{Plan, usage};
 use crate::bounds::{Figure, Found};
 use crate::report::{Figures, Table, counted};
+use crate::servers::{Process, how_to_get_ratelimit};
+use crate::usage;
 
 const USERS: usize = 500;
 
@@ -30,21 +28,17 @@ const CHANNELS: usize = 4;
 
 pub(super) fn report(plan: &Plan, found: &mut Found) -> Result<()> {
     println!("### Beside envoyproxy/ratelimit\n");
-    if process::ratelimit().is_none() {
-        println!(
-            "Left out: there is no `service_cmd` in target/tools/bin or on the path. Where Go can be had:\n\n```sh\n\
-             GOBIN=$PWD/target/tools/bin go install github.com/envoyproxy/ratelimit/src/service_cmd@latest\n```\n"
-        );
-        return Ok(());
-    }
     println!(
         "`ShouldRateLimit` over gRPC, {IN_FLIGHT} requests under way at once over {CHANNELS} connections; per descriptor one limit of \
          a minute. Microseconds of processor per request, of the service and of its Redis together: median (quartiles), and the \
          median of the ratios to ratelimit in the same round; {}. ratelimit has its own defaults, without statsd.\n",
         counted(plan.rounds, "round")
     );
+    let (Some(one), Some(four)) = (measure(plan, 1)?, measure(plan, 4)?) else {
+        println!("{}", how_to_get_ratelimit());
+        return Ok(());
+    };
     let mut table = Table::new("", ["1 descriptor", "4 descriptors"]);
-    let (one, four) = (measure(plan, 1)?, measure(plan, 4)?);
     for (index, name) in ["Tidegate", "envoyproxy/ratelimit"].iter().enumerate() {
         table.row(name, [&one, &four].map(|taken| cell(&taken[index], &taken[1])));
     }
@@ -65,13 +59,16 @@ pub(super) fn note([ours, theirs]: &[Vec<f64>; 2], found: &mut Found, figure: Fi
     found.note(figure, Some(Figures::ratios(ours, theirs).median));
 }
 
-fn measure(options: &Plan, descriptors: usize) -> Result<[Vec<f64>; 2]> {
+fn measure(options: &Plan, descriptors: usize) -> Result<Option<[Vec<f64>; 2]>> {
     eprintln!("redis: beside envoyproxy/ratelimit, {descriptors} descriptors");
     let (runtime, folder) = (runtime()?, tempfile::tempdir()?);
     write_rules(folder.path())?;
+    let (own, peer) = (Server::start(), Server::start());
+    let Some(ratelimit) = Process::ratelimit(&peer, folder.path())? else { return Ok(None) };
+    let tidegate = Process::tidegate(&own.url(), &folder.path().join("config"), "per_core")?;
     let services = [
-        Service::new(|server| Process::tidegate(server, folder.path()), &runtime, descriptors)?,
-        Service::new(|server| Process::ratelimit(server, folder.path()), &runtime, descriptors)?,
+        Service::new(own, tidegate, &runtime, descriptors)?,
+        Service::new(peer, ratelimit, &runtime, descriptors)?,
     ];
     let mut taken = [Vec::new(), Vec::new()];
     for round in 0..=options.rounds {
@@ -82,7 +79,7 @@ fn measure(options: &Plan, descriptors: usize) -> Result<[Vec<f64>; 2]> {
             }
         }
     }
-    Ok(taken)
+    Ok(Some(taken))
 }
 
 /// One file that both read, where ratelimit looks for it.
@@ -106,14 +103,8 @@ struct Service {
 }
 
 impl Service {
-    fn new(
-        start: impl Fn(&Server) -> Result<Process>,
-        runtime: &Runtime,
-        descriptors: usize,
-    ) -> Result<Self> {
-        let server = Server::start();
-        let process = start(&server)?;
-        let endpoint = Endpoint::from_shared(format!("http://{}", process.address))?;
+    fn new(server: Server, process: Process, runtime: &Runtime, descriptors: usize) -> Result<Self> {
+        let endpoint = Endpoint::from_shared(format!("http://{}", process.grpc()))?;
         let channels = (0..CHANNELS).map(|_| runtime.block_on(endpoint.connect()));
         let clients = channels.map(|channel| Ok(RateLimitServiceClient::new(channel?)));
         let asker = Asker { clients: clients.collect::<Result<_>>()?, descriptors };
@@ -131,7 +122,7 @@ impl Service {
     }
 
     fn used(&self) -> Result<f64> {
-        Ok(usage::of_process(self.process.id())? + usage::of_redis(&self.server)?)
+        Ok(self.process.used()? + usage::of_redis(&self.server)?)
     }
 }
 

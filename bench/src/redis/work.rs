@@ -4,8 +4,9 @@ use anyhow::Result;
 use tidegate_redis::Call;
 use tidegate_rig::Server;
 
+use super::calls;
 use super::line::Line;
-use super::{calls, usage};
+use crate::usage;
 
 /// The most checks in one command, as the client has it.
 pub(super) const JOINED: usize = 32;

@@ -10,6 +10,7 @@ use crate::demo::DemoArgs;
 use crate::explain::ExplainArgs;
 use crate::init::InitArgs;
 use crate::nodes::NodesArgs;
+use crate::openapi::OpenapiArgs;
 use crate::rules::RulesArgs;
 use crate::snippet::SnippetArgs;
 use crate::validate::ValidateArgs;
@@ -26,6 +27,7 @@ Examples:
   tidegate nodes                          who counts together
   tidegate rules off per-key --for 10m    switch a rule off on a running server
   tidegate snippet nginx                  a configuration for nginx that asks a server
+  tidegate openapi > openapi.json         the HTTP API for tools and generators
   tidegate demo                           see it at work
   tidegate completions bash               completions for a shell
 
@@ -68,6 +70,8 @@ pub(crate) enum Command {
     Rules(RulesArgs),
     /// Print a configuration for Envoy, nginx, Caddy, Traefik or HAProxy that asks a server
     Snippet(SnippetArgs),
+    /// Print what the HTTP API or the admin door answers, as an OpenAPI document
+    Openapi(OpenapiArgs),
     /// Show a server with example rules and traffic at work
     Demo(DemoArgs),
     /// Print completions for a shell

@@ -14,6 +14,7 @@ mod explain;
 mod nodes;
 mod rules;
 mod snippet;
+mod openapi;
 mod demo;
 mod completions;
 
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Nodes(args) => nodes::run(&args),
         Command::Rules(args) => rules::run(&args),
         Command::Snippet(args) => snippet::run(&args),
+        Command::Openapi(args) => openapi::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Completions { shell } => completions::run(shell),
     };

@@ -2,6 +2,7 @@
 
 mod judged;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -236,20 +237,20 @@ impl Decision {
     }
 
     /// Why, as a code: `ok`, `endpoint-rate`, `tenant-quota`, `user-concurrency`, `blocked`, `bypassed`, `undecided`, `last-resort`, …
-    pub fn reason(&self) -> String {
+    pub fn reason(&self) -> Cow<'static, str> {
         match (self.deciding, self.deciding_limit()) {
-            (_, Some(view)) if view.blocked_us > 0 && !self.allowed() => "blocked".to_owned(),
+            (_, Some(view)) if view.blocked_us > 0 && !self.allowed() => "blocked".into(),
             (_, Some(view)) if self.outcome != Outcome::Allow => match view.rule {
-                Some(rule) => rule.reason(view.rule_limit),
-                None => "descriptor-rate".to_owned(),
+                Some(rule) => rule.reason(view.rule_limit).into(),
+                None => "descriptor-rate".into(),
             },
-            (Some(Deciding::Rule(_)), _) if self.outcome == Outcome::Deny => "blocked".to_owned(),
-            (Some(Deciding::Rule(_)), _) => "bypassed".to_owned(),
-            (Some(Deciding::Nobody(Trouble::Overload, _)), _) => "overload".to_owned(),
-            (Some(Deciding::Nobody(Trouble::LastResort, _)), _) => "last-resort".to_owned(),
-            (Some(Deciding::Nobody(..)), _) => "undecided".to_owned(),
-            _ if self.domain.is_none() => "no-such-domain".to_owned(),
-            _ => "ok".to_owned(),
+            (Some(Deciding::Rule(_)), _) if self.outcome == Outcome::Deny => "blocked".into(),
+            (Some(Deciding::Rule(_)), _) => "bypassed".into(),
+            (Some(Deciding::Nobody(Trouble::Overload, _)), _) => "overload".into(),
+            (Some(Deciding::Nobody(Trouble::LastResort, _)), _) => "last-resort".into(),
+            (Some(Deciding::Nobody(..)), _) => "undecided".into(),
+            _ if self.domain.is_none() => "no-such-domain".into(),
+            _ => "ok".into(),
         }
     }
 

@@ -15,14 +15,23 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{Html, IntoResponse as _, Response};
 use axum::routing::{get, post, put};
 use axum::{Router, middleware};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
+use tidegate_wire::http::wrong_method;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::health::Health;
-use crate::http::{json_body, problem, readiness};
+use crate::http::{described, json_body, problem, readiness};
 use crate::metrics::{self, Metrics};
+use crate::openapi;
 use crate::rules::{Order, Trigger};
 use crate::secret::Token;
+
+pub(crate) use crate::explanation::Told as Explanation;
+pub(crate) use explain::Explain;
+pub(crate) use nodes::Members;
+pub(crate) use rules::{Rules, Summary};
+pub(crate) use switches::{Listed, Set};
 
 /// What the door needs to answer.
 pub(crate) struct Admin {
@@ -33,6 +42,7 @@ pub(crate) struct Admin {
 
 /// Everything that the door answers.
 pub(crate) fn app(admin: Arc<Admin>, token: Option<Token>) -> Router {
+    let document = openapi::admin(openapi::token(token.is_some()));
     let router = Router::new()
         .route("/", get(index))
         .route("/metrics", get(render))
@@ -49,6 +59,8 @@ pub(crate) fn app(admin: Arc<Admin>, token: Option<Token>) -> Router {
         .route("/admin/v1/switches/{domain}", put(switches::set_domain).delete(switches::take_back_domain))
         .route("/admin/v1/switches/{domain}/{rule}", put(switches::set_rule).delete(switches::take_back_rule))
         .route("/admin/v1/explain", post(explain::explain_check))
+        .route("/openapi.json", described(&document))
+        .method_not_allowed_fallback(wrong_method)
         .fallback(|| async { problem(StatusCode::NOT_FOUND, "there is nothing at this path; see /") })
         .with_state(admin);
     match token {
@@ -68,6 +80,14 @@ async fn render(State(admin): State<Arc<Admin>>) -> Response {
     ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], admin.metrics.render()).into_response()
 }
 
+/// What came of reading the rules again.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Reloaded {
+    result: &'static str,
+    #[serde(flatten)]
+    status: rules::Status,
+}
+
 /// Reads the rules again and says what came of it: 200 if all of them are in force as written, 422 if not.
 async fn reload(State(admin): State<Arc<Admin>>) -> Response {
     let (answer, answered) = oneshot::channel();
@@ -79,7 +99,6 @@ async fn reload(State(admin): State<Arc<Admin>>) -> Response {
         return problem(StatusCode::SERVICE_UNAVAILABLE, "the rules are being read already; try again");
     };
     let status = if outcome.is_success() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
-    let mut body = rules::status(&admin.metrics.status.get());
-    body["result"] = json!(outcome.word());
+    let body = Reloaded { result: outcome.word(), status: rules::Status::of(&admin.metrics.status.get()) };
     json_body(status, &body)
 }

@@ -2,6 +2,8 @@
 //! for too long, or whose server is going away, is told so and closed.
 
 mod answer;
+mod reply;
+mod whole;
 
 pub(crate) use answer::contained;
 
@@ -22,6 +24,7 @@ use crate::config::Limits;
 use crate::listener::{Counts, Door, Phase, Serves, Wire, reached};
 use crate::tls::{Inside, Tls};
 use answer::Activity;
+use whole::Whole;
 
 /// Bytes that are kept of a request's head.
 const HEAD_BYTES: u32 = 64 << 10;
@@ -70,7 +73,7 @@ async fn drive<S: Wire>((stream, peer): (S, SocketAddr), door: Arc<Door>, mut ph
         })
     };
     let builder = builder(&door.limits, door.http2_only);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(Whole(stream)), service));
     let mut deadline = Instant::now() + door.limits.idle_timeout;
     let old_at = Instant::now() + spread(door.limits.connection_age);
     let mut ending = false;

@@ -2,23 +2,27 @@
 
 use std::sync::Arc;
 
+use axum::body::Bytes;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::get;
+use axum::routing::{MethodRouter, get};
 use axum::{Router, middleware};
+use serde::Serialize;
 use serde_json::{Value, json};
 use tidegate_wire::door::Door;
 use tidegate_wire::http;
 
 use crate::callers;
 use crate::health::Health;
+use crate::openapi;
 use crate::secret::Token;
 use crate::stack::Stack;
 
 /// Everything that the door answers. The API wants its token, if it has one; how the server is, everybody may know.
 pub(crate) fn app(door: Door<Stack>, health: &Arc<Health>, token: Option<Token>) -> Router {
     let (ready, check) = (Arc::clone(health), Arc::clone(health));
+    let document = openapi::http(openapi::token(token.is_some()));
     let api = http::router(door);
     let api = match token {
         None => api,
@@ -30,7 +34,15 @@ pub(crate) fn app(door: Door<Stack>, health: &Arc<Health>, token: Option<Token>)
     api.route("/healthz", get(|| async { "alive\n" }))
         .route("/readyz", get(move || async move { readiness(&ready) }))
         .route("/healthcheck", get(move || async move { healthcheck(&check) }))
+        .route("/openapi.json", described(&document))
+        .method_not_allowed_fallback(http::wrong_method)
         .fallback(|| async { problem(StatusCode::NOT_FOUND, "there is nothing at this path") })
+}
+
+/// A route that answers with a document.
+pub(crate) fn described<S: Clone + Send + Sync + 'static>(document: &Value) -> MethodRouter<S> {
+    let bytes = Bytes::from(document.to_string());
+    get(move || async move { ([(CONTENT_TYPE, "application/json")], bytes) })
 }
 
 /// Whether new requests are welcome.
@@ -48,8 +60,9 @@ fn healthcheck(health: &Health) -> Response {
 }
 
 /// An answer in JSON.
-pub(crate) fn json_body(status: StatusCode, body: &Value) -> Response {
-    (status, [(CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+pub(crate) fn json_body(status: StatusCode, body: &impl Serialize) -> Response {
+    let json = serde_json::to_vec(body).expect("texts and numbers under text names are always JSON");
+    (status, [(CONTENT_TYPE, "application/json")], json).into_response()
 }
 
 /// A problem that is not about a limit.

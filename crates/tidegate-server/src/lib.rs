@@ -22,6 +22,7 @@ mod http;
 mod resp;
 pub mod explanation;
 mod admin;
+pub mod openapi;
 mod metrics;
 mod hint;
 mod signals;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::response::Response;
+use tidegate_wire::rls;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -18,6 +19,7 @@ use tokio::time::sleep;
 use crate::config::Limits;
 use crate::cores::{Cores, Seat};
 use crate::error::Error;
+use crate::stack::Stack;
 use crate::tls::{Inside, Tls};
 
 /// How long to wait when the system has no room for another connection.
@@ -60,7 +62,9 @@ pub(crate) struct Door {
     pub(crate) tells_peers: bool,
     /// What encrypts it, if it is.
     pub(crate) tls: Option<Arc<Tls>>,
-    /// What answers.
+    /// What answers Envoy's call, if it does.
+    pub(crate) calls: Option<rls::Service<Stack>>,
+    /// What answers all else.
     pub(crate) app: Router,
     /// The answer to a request that took too long.
     pub(crate) late: fn() -> Response,

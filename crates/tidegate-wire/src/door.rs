@@ -9,7 +9,7 @@ mod flight;
 mod patience;
 #[cfg(any(feature = "http", feature = "v1"))]
 pub(crate) mod question;
-#[cfg(any(feature = "http", feature = "resp"))]
+#[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
 mod budget;
 mod partition;
 mod told;
@@ -32,7 +32,7 @@ pub use partition::PartitionSecret;
 pub use settings::{DoorSettings, Undecided};
 pub use told::{Told, decision_id};
 
-#[cfg(any(feature = "http", feature = "resp"))]
+#[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
 pub(crate) use budget::{Budget, Share};
 
 #[cfg(any(feature = "http", feature = "rls"))]
@@ -75,7 +75,7 @@ struct Inner<S> {
     clock: Clock,
     settings: DoorSettings,
     flight: Flight,
-    #[cfg(any(feature = "http", feature = "resp"))]
+    #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
     bodies: Budget,
     overloads: AtomicU64,
     malformed: AtomicU64,
@@ -91,7 +91,7 @@ impl<S: Store + 'static> Door<S> {
             clock,
             flight: Flight::new(settings.most_in_flight),
             // One body of the largest size always fits.
-            #[cfg(any(feature = "http", feature = "resp"))]
+            #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
             bodies: Budget::new(settings.max_bodies_bytes.max(settings.max_body_bytes)),
             settings,
             overloads: AtomicU64::new(0),
@@ -242,7 +242,7 @@ impl<S: Store + 'static> Door<S> {
     }
 }
 
-#[cfg(any(feature = "http", feature = "resp"))]
+#[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
 impl<S> Door<S> {
     /// How many bytes of bodies are held.
     pub fn body_bytes(&self) -> usize {

@@ -23,6 +23,7 @@ mod decide;
 mod settle;
 mod authorize;
 mod protojson;
+mod describe;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +32,9 @@ use axum::routing::{self, post};
 use tidegate_store::Store;
 
 use crate::door::Door;
+
+pub use body::wrong_method;
+pub use describe::describe;
 
 /// The routes of the door.
 pub fn router<S: Store + 'static>(door: Door<S>) -> Router {

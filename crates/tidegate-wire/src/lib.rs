@@ -46,6 +46,8 @@ mod ratelimit;
 pub mod door;
 pub mod headers;
 pub mod problem;
+#[cfg(feature = "http")]
+pub mod openapi;
 
 pub use client_ip::{Prefixes, Source, Trusted, TrustedError};
 #[cfg(feature = "door")]

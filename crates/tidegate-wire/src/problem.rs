@@ -5,6 +5,8 @@
 
 mod kind;
 mod detail;
+#[cfg(feature = "http")]
+mod schema;
 #[cfg(test)]
 mod tests;
 

@@ -16,14 +16,17 @@ mod tests;
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
-use serde_json::Value;
+use smallvec::SmallVec;
 use tidegate_core::PlanError;
 use tidegate_engine::{Decision, Malformed, Outcome};
 use tidegate_store::Store;
 
+pub(crate) use metadata::Metadata;
 #[cfg(feature = "rls")]
 pub(crate) use refusal::refusal;
 pub(crate) use request::{Asked, AskedLimit, Request};
+#[cfg(test)]
+pub(crate) use statuses::Current;
 pub(crate) use statuses::Status;
 pub(crate) use unit::Unit;
 
@@ -38,11 +41,11 @@ pub(crate) const DELAY: &str = "x-tidegate-delay-ms";
 
 /// What Envoy is told.
 #[derive(Debug)]
-pub(crate) struct Response {
+pub(crate) struct Response<'d> {
     /// Whether the request may pass.
     pub(crate) allowed: bool,
     /// One for each descriptor, in order.
-    pub(crate) statuses: Vec<Status>,
+    pub(crate) statuses: SmallVec<[Status<'d>; 4]>,
     /// Headers for the client.
     pub(crate) to_client: HeaderMap,
     /// Headers for whoever serves the request.
@@ -50,7 +53,7 @@ pub(crate) struct Response {
     /// The body of a refusal.
     pub(crate) body: Vec<u8>,
     /// For Envoy's other filters and its logs.
-    pub(crate) metadata: Value,
+    pub(crate) metadata: Metadata<'d>,
 }
 
 /// Why there is no answer.
@@ -78,11 +81,12 @@ impl From<Malformed> for Failure {
     }
 }
 
-/// Asks, and says what Envoy is told.
-pub(crate) async fn answer<S: Store + 'static>(
+/// Asks, and says what Envoy is told, in whatever form.
+pub(crate) async fn answer<S: Store + 'static, T>(
     door: &Door<S>,
-    request: &Request,
-) -> Result<Response, Failure> {
+    request: &Request<'_>,
+    tell: impl FnOnce(Response<'_>) -> T,
+) -> Result<T, Failure> {
     request.validate().inspect_err(|_| door.note_malformed())?;
     let refunded = refund(door, request).await?;
     let decision = match &refunded {
@@ -92,38 +96,35 @@ pub(crate) async fn answer<S: Store + 'static>(
     if nobody_decided(&decision) && door.settings().undecided == Undecided::Unavailable {
         return Err(Failure::Undecided);
     }
-    Ok(response(door, request, &decision, refunded.as_ref()))
+    Ok(tell(response(door, request, &decision, refunded.as_ref())))
 }
 
 async fn refund<S: Store + 'static>(
     door: &Door<S>,
-    request: &Request,
+    request: &Request<'_>,
 ) -> Result<Option<Decision>, Malformed> {
     if !request.any(Turn::Refund) {
         return Ok(None);
     }
-    let (entries, cost) = (request.entries(), |asked: &Asked| match asked.turn() {
+    let descriptors = request.descriptors(|asked| match asked.turn() {
         Turn::Refund => request.hits_of(asked),
         Turn::Peek | Turn::Charge => 0,
     });
-    let descriptors = request.descriptors(&entries, cost);
     let check = request.check_within(&descriptors, door.left(request.patience));
     door.refund(&check, None).await.map(Some)
 }
 
 /// First whether there is room where nothing is charged, then the charges.
-async fn decide<S: Store + 'static>(door: &Door<S>, request: &Request) -> Result<Decision, Malformed> {
-    let entries = request.entries();
+async fn decide<S: Store + 'static>(door: &Door<S>, request: &Request<'_>) -> Result<Decision, Malformed> {
     if request.any(Turn::Peek) {
-        let one = |asked: &Asked| u64::from(asked.turn() == Turn::Peek);
-        let descriptors = request.descriptors(&entries, one);
+        let descriptors = request.descriptors(|asked| u64::from(asked.turn() == Turn::Peek));
         let check = request.check_within(&descriptors, door.left(request.patience));
         let peeked = door.peek(&check).await?;
         if !peeked.allowed() || !request.any(Turn::Charge) {
             return Ok(peeked);
         }
     }
-    let descriptors = request.descriptors(&entries, |asked| match asked.turn() {
+    let descriptors = request.descriptors(|asked| match asked.turn() {
         Turn::Charge => request.hits_of(asked),
         Turn::Peek | Turn::Refund => 0,
     });
@@ -135,19 +136,18 @@ fn nobody_decided(decision: &Decision) -> bool {
     !decision.allowed() && decision.is_undecided()
 }
 
-fn response<S: Store + 'static>(
+fn response<'d, S: Store + 'static>(
     door: &Door<S>,
-    request: &Request,
-    decision: &Decision,
-    refunded: Option<&Decision>,
-) -> Response {
-    let entries = request.entries();
-    let descriptors = request.descriptors(&entries, |_| 0);
+    request: &'d Request<'_>,
+    decision: &'d Decision,
+    refunded: Option<&'d Decision>,
+) -> Response<'d> {
+    let descriptors = request.descriptors(|_| 0);
     let told = door.tell(&request.check(&descriptors), decision);
     let statuses = statuses::statuses(request, decision, refunded);
     let mut response = Response {
         allowed: decision.allowed(),
-        metadata: metadata::metadata(request, decision, &statuses),
+        metadata: Metadata::new(request, decision, &statuses),
         statuses,
         to_client: told.headers,
         to_upstream: to_upstream(decision),

@@ -4,68 +4,103 @@
 //! the rules refuses, [`Undecided`](crate::door::Undecided) says what Envoy is told. An answer that would come after the
 //! caller's deadline (`grpc-timeout`) is DEADLINE_EXCEEDED; what was asked of a store by then may still be charged. The store
 //! is told of the deadline too, and of an earlier one, so that what is decided without it comes in time.
+//!
+//! There is one method with one message each way, and it is what a gateway waits for: messages are read where they lie and
+//! written by hand, with no layer in between.
 
+mod protobuf;
 mod decode;
 mod encode;
+mod body;
 pub(crate) mod deadline;
+mod call;
 mod reflection;
 #[cfg(test)]
 mod tests;
 
-use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_service_server::{
-    RateLimitService, RateLimitServiceServer,
-};
-use envoy_types::pb::envoy::service::ratelimit::v3::{RateLimitRequest, RateLimitResponse};
+use std::convert::Infallible;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
 use tidegate_store::Store;
-use tonic::{Request, Response, Status};
+use tonic::Status;
+use tonic::server::NamedService;
 
 use crate::door::Door;
-use crate::ratelimit::{self, Failure};
 
+pub use body::Reply;
+pub use call::Begun;
 pub use reflection::file_descriptor_set;
 
 /// The name of the service, as Envoy calls it.
 pub use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_service_server::SERVICE_NAME;
 
-/// Answers Envoy through a door.
-#[derive(Debug)]
-pub struct RateLimits<S> {
+/// Where its one method is called.
+pub const PATH: &str = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
+
+/// Answers Envoy through a door: by [`Service::begin`] and [`Service::finish`], or as a service among those of a tonic server. Clones are the same.
+pub struct Service<S> {
     door: Door<S>,
 }
 
-/// The service, ready to be added to a tonic server. Its messages are bounded by the door's largest body.
-pub fn service<S: Store + 'static>(door: Door<S>) -> RateLimitServiceServer<RateLimits<S>> {
-    let most = door.settings().max_body_bytes;
-    RateLimitServiceServer::new(RateLimits { door })
-        .max_decoding_message_size(most)
-        .max_encoding_message_size(most)
+/// The service. Its messages are bounded by the door's largest body.
+pub const fn service<S: Store + 'static>(door: Door<S>) -> Service<S> {
+    Service { door }
 }
 
-#[tonic::async_trait]
-impl<S: Store + 'static> RateLimitService for RateLimits<S> {
-    async fn should_rate_limit(
-        &self,
-        request: Request<RateLimitRequest>,
-    ) -> Result<Response<RateLimitResponse>, Status> {
-        let deadline = deadline::of(request.metadata());
-        let trust = &self.door.settings().trust;
-        let caller = trust.caller(request.extensions(), request.metadata().as_ref());
-        let mut request = decode::request(request.into_inner(), self.door.patience(deadline));
-        request.keep_what_counts(trust, caller);
-        let answer = deadline::within(deadline, ratelimit::answer(&self.door, &request)).await?;
-        match answer {
-            Ok(response) => Ok(Response::new(encode::response(response))),
-            Err(Failure::Sent(said)) => {
-                Ok(Response::new(encode::response(ratelimit::refusal(&request, said))))
-            }
-            Err(failure) => Err(failed(failure)),
-        }
+impl<S: Store + 'static> Service<S> {
+    /// Begins to answer a call: reads its head, and keeps what is needed of it.
+    pub fn begin<B>(&self, request: Request<B>) -> Begun<B> {
+        call::begin(&self.door, request)
+    }
+
+    /// Answers it.
+    pub async fn finish<B>(&self, begun: Begun<B>) -> Response<Reply>
+    where
+        B: Body<Data = Bytes> + Unpin,
+    {
+        call::finish(&self.door, begun).await
     }
 }
 
-fn failed(failure: Failure) -> Status {
-    match failure {
-        Failure::Malformed(message) | Failure::Sent(message) => Status::invalid_argument(message),
-        Failure::Undecided => Status::unavailable("it could not be decided whether the request may pass"),
+impl<S: Store + 'static, B> tower_service::Service<Request<B>> for Service<S>
+where
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+{
+    type Response = Response<Reply>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Reply>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        if request.uri().path() != PATH {
+            return Box::pin(async { Ok(Status::unimplemented("there is no such method").into_http()) });
+        }
+        let (service, begun) = (self.clone(), self.begin(request));
+        Box::pin(async move { Ok(service.finish(begun).await) })
+    }
+}
+
+impl<S> NamedService for Service<S> {
+    const NAME: &'static str = SERVICE_NAME;
+}
+
+impl<S> Clone for Service<S> {
+    fn clone(&self) -> Self {
+        Self { door: self.door.clone() }
+    }
+}
+
+impl<S> fmt::Debug for Service<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Service").field("door", &self.door).finish()
     }
 }

@@ -72,7 +72,7 @@ impl<S: Store + 'static> Limits for Service<S> {
             let detail = format!("the batch has {count} checks and the most is {most}; send several");
             return Err(Status::invalid_argument(detail));
         }
-        let deadline = deadline::of(&metadata);
+        let deadline = deadline::of(metadata.as_ref());
         let (ask, patience, caller) =
             (Ask::Check, self.door.patience(deadline), self.caller(&metadata, &extensions));
         let many = async {
@@ -143,7 +143,7 @@ impl<S: Store + 'static> Service<S> {
         ask: Ask,
     ) -> Answer<proto::Decision> {
         let check = check.ok_or_else(|| self.malformed("`check` is missing".to_owned()))?;
-        let deadline = deadline::of(metadata);
+        let deadline = deadline::of(metadata.as_ref());
         let asked =
             Asked { ask, patience: self.door.patience(deadline), caller: self.caller(metadata, extensions) };
         let decision = deadline::within(deadline, self.decide(decode::question(check), asked)).await?;

@@ -21,6 +21,7 @@ async fn every_command_has_the_help_that_was_reviewed() {
         "rules enforce --help",
         "rules on --help",
         "snippet --help",
+        "openapi --help",
         "demo --help",
         "completions --help",
     ];
@@ -45,6 +46,7 @@ async fn the_first_page_names_every_command_whose_help_is_reviewed() {
             "nodes",
             "rules",
             "snippet",
+            "openapi",
             "demo",
             "completions",
             "help"

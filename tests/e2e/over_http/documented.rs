@@ -38,7 +38,7 @@ fn told(body: &str, id: &str) -> Value {
 }
 
 /// Fails unless the real value says what the page does.
-fn compare(page: &Value, real: &Value, context: &str) {
+pub(crate) fn compare(page: &Value, real: &Value, context: &str) {
     match (page, real) {
         (Value::Object(page), Value::Object(real)) => {
             for (name, said) in page {

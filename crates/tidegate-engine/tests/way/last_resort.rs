@@ -43,7 +43,7 @@ fn what_passes_without_a_count_is_held_to_the_node_s_rate() {
     assert_eq!(way.passing(&[("path", "/a")]), 5);
     let shed = way.check(&[("path", "/a"), ("org", "other")]);
     assert_eq!((shed.outcome, shed.status(), shed.state), (Outcome::Shed, 503, Consistency::Open));
-    assert_eq!((shed.reason().as_str(), shed.retry_after_us()), ("last-resort", Some(SECOND)));
+    assert_eq!((shed.reason().as_ref(), shed.retry_after_us()), ("last-resort", Some(SECOND)));
     assert!(!shed.is_undecided());
     way.pass(1);
     assert_eq!(way.passing(&[("path", "/a")]), 5);
@@ -80,7 +80,7 @@ fn what_its_class_refuses_is_refused_as_before_and_takes_nothing() {
     let way = away(Some(1), Some(1));
     for _ in 0..5 {
         let refused = way.check(&[("path", "/b")]);
-        assert_eq!((refused.outcome, refused.reason().as_str()), (Outcome::Deny, "undecided"));
+        assert_eq!((refused.outcome, refused.reason().as_ref()), (Outcome::Deny, "undecided"));
     }
     assert_eq!(way.passing(&[("path", "/c")]), 1, "no tiers: everybody pays");
     assert_eq!(failed_open(&way, Class::Cost, "store"), 1);

@@ -5,7 +5,7 @@ fn a_domain_without_rules_lets_everything_pass() {
     let way = Way::new("rules: []");
     assert_eq!(way.check(&[("user", "a")]).reason(), "ok");
     let decision = way.ask(&Check::new("elsewhere")).unwrap();
-    assert_eq!((decision.outcome, decision.reason().as_str()), (Outcome::Allow, "no-such-domain"));
+    assert_eq!((decision.outcome, decision.reason().as_ref()), (Outcome::Allow, "no-such-domain"));
     assert_ne!(decision.id, tidegate_core::Ticket::default(), "every decision has a name");
 }
 
@@ -79,7 +79,7 @@ fn a_bypass_goes_before_all_and_a_block_says_so() {
     );
     for _ in 0..3 {
         let decision = way.check(&[("path", "/healthz")]);
-        assert_eq!((decision.outcome, decision.reason().as_str()), (Outcome::Allow, "bypassed"));
+        assert_eq!((decision.outcome, decision.reason().as_ref()), (Outcome::Allow, "bypassed"));
     }
     let blocked = way.check(&[("bot_score", "7"), ("path", "/x")]);
     assert_denied(&blocked, "bad-bots", "blocked");
@@ -175,7 +175,7 @@ fn more_limits_than_a_plan_holds_are_decided_by_class() {
     let rules: Vec<String> = (0..70).map(rule).collect();
     let way = Way::new(&format!("rules: [{}]", rules.join(", ")));
     let decision = way.check(&[("user", "a")]);
-    assert_eq!((decision.outcome, decision.reason().as_str()), (Outcome::Allow, "undecided"));
+    assert_eq!((decision.outcome, decision.reason().as_ref()), (Outcome::Allow, "undecided"));
     let way = Way::new(&format!("defaults: {{ class: security }}\nrules: [{}]", rules.join(", ")));
     assert_eq!(way.check(&[("user", "a")]).status(), 503);
 }
@@ -201,7 +201,7 @@ fn past_a_limit_that_degrades_requests_pass_with_less() {
     let way = Way::new("rules: [{ name: search, action: degrade, limit: 1/min }]");
     assert_eq!(way.check(&[]).outcome, Outcome::Allow);
     let second = way.check(&[]);
-    assert_eq!((second.outcome, second.reason().as_str()), (Outcome::Degrade, "global-rate"));
+    assert_eq!((second.outcome, second.reason().as_ref()), (Outcome::Degrade, "global-rate"));
     assert_eq!(second.deciding_rule().map(|rule| &*rule.name), Some("search"));
 }
 

@@ -59,7 +59,7 @@ fn a_store_that_cannot_answer_is_decided_by_class() {
         let way = Way::over(Broken { panics }, RULES);
         let of = |attributes: Pairs<'_>| {
             let decision = way.check(attributes);
-            assert_eq!((decision.state, decision.reason().as_str()), (Consistency::Open, "undecided"));
+            assert_eq!((decision.state, decision.reason().as_ref()), (Consistency::Open, "undecided"));
             (decision.outcome, decision.status())
         };
         assert_eq!(of(&[("path", "/a")]), (Outcome::Allow, 200));

@@ -1,6 +1,7 @@
 //! `/admin/v1/switches`: modes that are set over what the files say. `GET` lists them, `PUT` sets one, `DELETE` takes it back
 //! with all that are on parts of it: on everything, on `/{domain}`, or on `/{domain}/{rule}`.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,9 @@ use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use serde_json::{Map, Value, json};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use tidegate_core::Timestamp;
 use tidegate_rules::rule::Mode;
 use tidegate_rules::{Snapshot, Span, notation};
@@ -30,6 +33,67 @@ const LASTS: std::ops::RangeInclusive<Duration> =
 
 /// The longest reason, in characters.
 const MOST_REASON: usize = 200;
+
+/// The body that sets a mode.
+pub(crate) struct Set;
+
+impl JsonSchema for Set {
+    fn schema_name() -> Cow<'static, str> {
+        "SwitchTo".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "required": ["mode"],
+            "additionalProperties": false,
+            "properties": {
+                "mode": { "enum": ["off", "shadow", "enforce"] },
+                "for": {
+                    "description": "How long, from 1s to 30d; without it, until it is taken back.",
+                    "type": ["string", "null"],
+                    "pattern": "^([1-9][0-9]{0,3}s|[1-9][0-9]{0,3}m|[1-9][0-9]?h|[12]?[1-9]d|[123]0d)$",
+                    "examples": ["10m", "1h", "30d"],
+                },
+                "reason": {
+                    "description": "One line.",
+                    "type": ["string", "null"],
+                    "maxLength": MOST_REASON,
+                    "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]*$",
+                },
+            },
+        })
+    }
+}
+
+/// What is set over what the files say.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Switches")]
+pub(crate) struct Listed {
+    /// The version of the rules that they are in force with.
+    version: u64,
+    switches: Vec<Line>,
+}
+
+/// A mode that is set.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Switch")]
+struct Line {
+    /// Null if it is on everything.
+    domain: Option<String>,
+    /// Null if it is on all rules of the domain.
+    rule: Option<String>,
+    mode: &'static str,
+    since_ms: u64,
+    /// Null if it does not end by itself.
+    until_ms: Option<u64>,
+    ends_after_ms: Option<u64>,
+    reason: Option<String>,
+    /// Who set it: the address that asked.
+    by: String,
+    /// How many rules it is on at present.
+    rules: usize,
+}
 
 pub(super) async fn list(State(admin): State<Arc<Admin>>) -> Response {
     json_body(StatusCode::OK, &listed(&admin))
@@ -146,25 +210,27 @@ fn reason(text: &str) -> Result<Box<str>, String> {
 }
 
 /// All switches and the version that they are in force with.
-fn listed(admin: &Admin) -> Value {
+fn listed(admin: &Admin) -> Listed {
     let (snapshot, now) = (admin.metrics.engine.snapshot(), clock::system()());
     let switches = admin.metrics.status.switches();
-    let one = |(target, switch): (&Target, &Switch)| as_json((target, switch), &snapshot, now);
-    json!({ "version": snapshot.version(), "switches": switches.iter().map(one).collect::<Vec<_>>() })
+    let one = |(target, switch): (&Target, &Switch)| Line::of((target, switch), &snapshot, now);
+    Listed { version: snapshot.version(), switches: switches.iter().map(one).collect() }
 }
 
-fn as_json((target, switch): (&Target, &Switch), snapshot: &Snapshot, now: Timestamp) -> Value {
-    json!({
-        "domain": target.domain(),
-        "rule": target.rule(),
-        "mode": switch.mode.word(),
-        "since_ms": switch.since.as_micros() / 1000,
-        "until_ms": switch.until.map(|until| until.as_micros() / 1000),
-        "ends_after_ms": switch.until.map(|until| until.since(now).div_ceil(1000)),
-        "reason": switch.reason,
-        "by": switch.by,
-        "rules": target.rules(snapshot),
-    })
+impl Line {
+    fn of((target, switch): (&Target, &Switch), snapshot: &Snapshot, now: Timestamp) -> Self {
+        Self {
+            domain: target.domain().map(str::to_owned),
+            rule: target.rule().map(str::to_owned),
+            mode: switch.mode.word(),
+            since_ms: switch.since.as_micros() / 1000,
+            until_ms: switch.until.map(|until| until.as_micros() / 1000),
+            ends_after_ms: switch.until.map(|until| until.since(now).div_ceil(1000)),
+            reason: switch.reason.as_deref().map(str::to_owned),
+            by: switch.by.to_string(),
+            rules: target.rules(snapshot),
+        }
+    }
 }
 
 #[cfg(test)]

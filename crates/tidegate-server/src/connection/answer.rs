@@ -3,18 +3,21 @@
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
 use axum::extract::Request;
-use axum::response::Response;
+use axum::http::Response;
+use axum::routing::future::RouteFuture;
 use hyper::body::Incoming;
+use tidegate_wire::rls;
 use tokio::time::{Instant, timeout};
 use tower_service::Service as _;
 
+use super::reply::Reply;
 use crate::listener::Door;
 
 /// What goes on in a connection.
@@ -62,23 +65,54 @@ impl Drop for UnderWay {
     }
 }
 
-/// Answers a request.
-pub(super) async fn answer(
+/// Answers a request. What is known at once is done at once: the rest is carried about until the request is answered.
+pub(super) fn answer(
     door: Arc<Door>,
     activity: Arc<Activity>,
     request: Request<Incoming>,
-) -> Result<Response, Infallible> {
-    let _under_way = UnderWay::new(activity);
-    let mut app = door.app.clone();
-    let answered = contained(async move { app.call(request).await });
-    Ok(match timeout(door.limits.request_timeout, answered).await {
-        Ok(Some(Ok(response))) => response,
-        Ok(None) => {
-            door.counts.panics.fetch_add(1, Relaxed);
-            (door.broken)()
+) -> impl Future<Output = Result<Response<Reply>, Infallible>> {
+    let under_way = UnderWay::new(activity);
+    let question = Question::new(&door, request);
+    async move {
+        let _under_way = under_way;
+        let routed = |response: axum::response::Response| response.map(Reply::Routed);
+        Ok(match timeout(door.limits.request_timeout, contained(question.answer(&door))).await {
+            Ok(Some(response)) => response,
+            Ok(None) => {
+                door.counts.panics.fetch_add(1, Relaxed);
+                routed((door.broken)())
+            }
+            Err(_) => routed((door.late)()),
+        })
+    }
+}
+
+/// A request that is being answered.
+enum Question {
+    /// Envoy's call, which has nobody to look for.
+    Call(rls::Begun<Incoming>),
+    /// All else, apart, so that calls do not carry what routes need.
+    Routed(Pin<Box<RouteFuture<Infallible>>>),
+}
+
+impl Question {
+    fn new(door: &Door, request: Request<Incoming>) -> Self {
+        match &door.calls {
+            Some(calls) if request.uri().path() == rls::PATH => Self::Call(calls.begin(request)),
+            _ => Self::Routed(Box::pin(door.app.clone().call(request))),
         }
-        Err(_) => (door.late)(),
-    })
+    }
+
+    async fn answer(self, door: &Door) -> Response<Reply> {
+        match (self, &door.calls) {
+            (Self::Call(begun), Some(calls)) => calls.finish(begun).await.map(Reply::Call),
+            (Self::Call(_), None) => (door.broken)().map(Reply::Routed),
+            (Self::Routed(route), _) => {
+                let Ok(response) = route.await;
+                response.map(Reply::Routed)
+            }
+        }
+    }
 }
 
 /// What comes of a future; `None` if it panics.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::Router;
 use tidegate_engine::Engine;
 use tidegate_wire::door::{Clock, Door, DoorSettings, PartitionSecret};
-use tidegate_wire::headers;
 use tidegate_wire::resp::{Password, Service};
+use tidegate_wire::{headers, rls};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -77,13 +77,14 @@ impl Ways<'_> {
     pub(super) fn grpc(&self, measured: &mut Vec<Measured>) -> Result<listener::Door, Error> {
         let way = self.way("grpc");
         let counts = note(measured, "grpc", Some(way.clone()));
+        let calls = rls::service(way.clone());
         let app = grpc::app(way, &self.health)?;
         let door = plain("grpc", app, self.config.limits, counts);
         let tls = self.tls("grpc");
         // Telling costs, and most of the time nobody asks.
         let tells_peers = self.callers.guards("grpc");
         let (late, broken) = (grpc::late, grpc::broken);
-        Ok(listener::Door { http2_only: true, tells_peers, tls, late, broken, ..door })
+        Ok(listener::Door { http2_only: true, tells_peers, tls, late, broken, calls: Some(calls), ..door })
     }
 
     /// The HTTP API.
@@ -150,6 +151,7 @@ fn plain(name: &'static str, app: Router, limits: Limits, counts: Arc<Counts>) -
         tls,
         http2_only,
         tells_peers,
+        calls: None,
         app,
         late: http::late,
         broken: http::broken,

@@ -10,8 +10,8 @@ use super::{Door, Patience};
 use crate::trust::{Caller, Trust};
 
 /// How long a reservation is held, unless its caller says so, and at most.
-const DEFAULT_HOLD_MS: u64 = 60_000;
-const MAX_HOLD_MS: u64 = 24 * 60 * 60 * 1000;
+pub(crate) const DEFAULT_HOLD_MS: u64 = 60_000;
+pub(crate) const MAX_HOLD_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// What is asked about a check.
 #[derive(Clone, Copy)]

@@ -84,7 +84,7 @@ fn beyond_the_bound_comfort_passes_and_security_is_shed() {
         let second = wait(door.check(&check)).unwrap();
         assert_eq!(
             (second.allowed(), second.status(), second.reason()),
-            (allowed, status, "overload".to_owned())
+            (allowed, status, "overload".into())
         );
         assert_eq!((door.in_flight(), door.overloads()), (1, 1));
         drop(first);

@@ -2,6 +2,7 @@
 
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tidegate_engine::{Check, Decision, LimitView, Malformed};
@@ -26,38 +27,82 @@ enum Said {
 }
 
 /// One of a batch says its status, which by itself it would have had as an answer.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
 pub(super) enum Result {
+    /// It was decided, and may pass.
     Decision {
+        /// 200.
         status: u16,
         #[serde(flatten)]
         told: Told,
     },
+    /// It was refused, or is no check.
     Problem(Problem),
 }
 
-#[derive(Serialize)]
+/// What was decided, and why.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Decision")]
 pub(super) struct Told {
+    /// `delay`: go on after `delay_ms`. `degrade`: go on, do less. `shed`: there is too much at once.
+    #[schemars(schema_with = "decisions")]
     decision: &'static str,
+    /// The decision's name, for logs and to give back what it holds.
+    #[schemars(regex(pattern = "^[0-9a-f]{32}$"))]
     id: String,
+    /// The rules that refused.
     denied_by: Vec<String>,
+    /// In one word, such as `ok`, `api_key-rate`, `tenant-quota`, `blocked`, `undecided` or `no-such-domain`.
     reason: String,
+    /// How far it was counted: `open` if nobody could count and the class of the rules decided.
+    #[schemars(schema_with = "states")]
     state: &'static str,
+    /// The version of the rules.
     snapshot: u64,
+    /// How long to wait before going on.
     delay_ms: Option<u64>,
+    /// Every limit that had a word in it.
     limits: Vec<Line>,
 }
 
-#[derive(Serialize)]
+/// A limit and what it said.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Limit")]
 struct Line {
+    /// Its rule.
     rule: String,
+    /// How much there is in all.
     limit: u64,
+    /// How much of it is left.
     remaining: u64,
+    /// When all of it is there again.
     reset_after_ms: u64,
+    /// When the same check passes it; null if it did, or never can.
     retry_after_ms: Option<u64>,
+    /// What is in the shadow is counted and refuses nobody.
+    #[schemars(schema_with = "modes")]
     mode: &'static str,
+    /// Whether it let the check pass.
     allowed: bool,
+}
+
+fn decisions(_: &mut SchemaGenerator) -> Schema {
+    use tidegate_engine::Outcome::{Allow, Challenge, Degrade, Delay, Deny, Shed};
+    let words = [Allow, Deny, Delay, Degrade, Challenge, Shed].map(tidegate_engine::Outcome::word);
+    json_schema!({ "enum": words })
+}
+
+fn states(_: &mut SchemaGenerator) -> Schema {
+    use tidegate_engine::Consistency::{Exact, Local, Open, Regional};
+    let words = [Exact, Regional, Local, Open].map(tidegate_engine::Consistency::word);
+    json_schema!({ "enum": words })
+}
+
+fn modes(_: &mut SchemaGenerator) -> Schema {
+    use tidegate_rules::rule::Mode::{Enforce, Off, Shadow};
+    let words = [Enforce, Shadow, Off].map(tidegate_rules::rule::Mode::word);
+    json_schema!({ "enum": words })
 }
 
 impl Answer {
@@ -124,7 +169,7 @@ impl Told {
             decision: decision.outcome.word(),
             id: decision_id(decision),
             denied_by: decision.denied_by().map(|rule| rule.name.to_owned()).collect(),
-            reason: decision.reason(),
+            reason: decision.reason().into_owned(),
             state: decision.state.word(),
             snapshot: decision.version,
             delay_ms: (decision.delay_us > 0).then(|| milliseconds(decision.delay_us)),

@@ -7,7 +7,7 @@
 
 mod percent;
 mod path;
-mod query;
+pub(super) mod query;
 mod facts;
 #[cfg(test)]
 mod tests;

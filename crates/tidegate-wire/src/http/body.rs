@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
-use http::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::Value;
 use serde_json::error::Category;
@@ -49,12 +49,10 @@ pub(super) async fn read<S: Store + 'static>(
     Ok((value, share))
 }
 
-/// The answer to all methods that a route does not have.
-pub(super) async fn wrong_method() -> Response {
-    let mut response =
-        respond(&Problem::of_request(StatusCode::METHOD_NOT_ALLOWED, "this route takes POST only"));
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
-    response
+/// The answer to all methods that a route does not have. The router adds which it has.
+pub async fn wrong_method() -> Response {
+    let detail = "this route does not take that method; `Allow` says which it takes";
+    respond(&Problem::of_request(StatusCode::METHOD_NOT_ALLOWED, detail))
 }
 
 /// A problem that has nothing to do with the request; a second later it may be gone.

@@ -3,6 +3,7 @@
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::StatusCode;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use tidegate_core::Timestamp;
@@ -22,8 +23,10 @@ fn asked<S: Store + 'static>(door: &Door<S>, request: &Request, ask: Ask) -> Ask
     Asked { ask, patience, caller }
 }
 
-#[derive(Serialize)]
-struct Results {
+/// What became of the checks of a batch.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Results {
+    /// In the order of the checks.
     results: Vec<Result>,
 }
 

@@ -26,11 +26,15 @@ impl Fields {
         }
     }
 
-    /// The field of that name, or of one of its other spellings; `null` is as good as none.
+    /// The field of that name, or of one of its other spellings; `null` is as good as none. Who says it in two
+    /// spellings is told that the second is unknown.
     pub(super) fn take(&mut self, names: &[&'static str]) -> Option<Value> {
         self.known.extend(names.first());
-        let found: Vec<Value> = names.iter().filter_map(|name| self.left.remove(*name)).collect();
-        found.into_iter().find(|value| !value.is_null())
+        let said = names.iter().find_map(|name| self.left.remove(*name).filter(|value| !value.is_null()));
+        for name in names {
+            self.forget_null(name);
+        }
+        said
     }
 
     pub(super) fn text(&mut self, names: &[&'static str]) -> Result<Option<String>, Wrong> {
@@ -58,14 +62,17 @@ impl Fields {
     }
 
     pub(super) fn count(&mut self, names: &[&'static str]) -> Result<Option<u64>, Wrong> {
-        self.counted(names, Value::as_u64)
+        self.counted(names, whole)
     }
 
     /// A number that may come as text, as protobuf writes those of 64 bits.
     pub(super) fn count_or_digits(&mut self, names: &[&'static str]) -> Result<Option<u64>, Wrong> {
         self.counted(names, |value| match value {
-            Value::String(digits) => digits.parse().ok(),
-            number => number.as_u64(),
+            Value::String(digits) if digits.bytes().all(|digit| digit.is_ascii_digit()) => {
+                digits.parse().ok()
+            }
+            Value::String(_) => None,
+            number => whole(number),
         })
     }
 
@@ -93,10 +100,22 @@ impl Fields {
         }
     }
 
+    fn forget_null(&mut self, name: &str) {
+        if self.left.get(name).is_some_and(Value::is_null) {
+            self.left.remove(name);
+        }
+    }
+
     fn mistaken(&self, names: &[&'static str], value: &Value, should: &str) -> Wrong {
         let name = names.first().unwrap_or(&"");
         Wrong(format!("`{name}` of {} is {} and should be {should}", self.what, kind(value)))
     }
+}
+
+/// A whole number from 0 on. To JSON, 5.0 is one, and some languages write it so.
+fn whole(value: &Value) -> Option<u64> {
+    let Value::Number(number) = value else { return None };
+    number.as_u64().or_else(|| number.to_string().strip_suffix(".0")?.parse().ok())
 }
 
 /// What a value is, in words that do not repeat it.

@@ -1,5 +1,7 @@
 //! `POST /json`, as envoyproxy/ratelimit has it: its messages in protobuf's JSON, 200 if the request may pass, 429 if not.
 
+pub(super) mod schema;
+
 use axum::extract::{Request, State};
 use axum::response::Response;
 use base64::Engine as _;
@@ -38,17 +40,47 @@ async fn answer<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<
     let patience = door.patience(patience::of(request.headers()));
     let caller = door.settings().trust.caller(request.extensions(), request.headers());
     let (value, _share) = body::read(door, request, ContentType::Any).await?;
-    let mut question = decode(value, patience)?;
+    let sent = decode(value)?;
+    let mut question = sent.question(patience);
     question.keep_what_counts(&door.settings().trust, caller);
-    let answer = match ratelimit::answer(door, &question).await {
-        Ok(answer) => answer,
-        Err(failure) => return Ok(body::respond(&failed(failure))),
-    };
+    let answer = ratelimit::answer(door, &question, |answer| tell(&answer)).await;
+    Ok(answer.unwrap_or_else(|failure| body::respond(&failed(failure))))
+}
+
+impl SentDescriptor {
+    fn asked(&self) -> Asked<'_> {
+        let entries = self.entries.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        Asked { entries, limit: self.limit, hits: self.hits, negative: self.negative }
+    }
+}
+
+fn tell(answer: &ratelimit::Response<'_>) -> Response {
     let status = if answer.allowed { StatusCode::OK } else { StatusCode::TOO_MANY_REQUESTS };
-    let mut response = json_response(status, &encode(&answer));
+    let mut response = json_response(status, &encode(answer));
     let told = answer.to_client.iter().filter(|(name, _)| *name != http::header::CONTENT_TYPE);
     response.headers_mut().extend(told.map(|(name, value)| (name.clone(), value.clone())));
-    Ok(response)
+    response
+}
+
+/// What was sent.
+pub(super) struct Sent {
+    domain: String,
+    descriptors: Vec<SentDescriptor>,
+    hits: u64,
+}
+
+struct SentDescriptor {
+    entries: Vec<(String, String)>,
+    limit: Option<AskedLimit>,
+    hits: Option<u64>,
+    negative: bool,
+}
+
+impl Sent {
+    pub(super) fn question(&self, patience: Patience) -> ratelimit::Request<'_> {
+        let descriptors = self.descriptors.iter().map(SentDescriptor::asked).collect();
+        ratelimit::Request { domain: &self.domain, descriptors, hits: self.hits, patience }
+    }
 }
 
 fn failed(failure: Failure) -> Problem {
@@ -62,7 +94,7 @@ fn failed(failure: Failure) -> Problem {
     }
 }
 
-fn decode(value: Value, patience: Patience) -> Result<ratelimit::Request, Wrong> {
+pub(super) fn decode(value: Value) -> Result<Sent, Wrong> {
     let mut fields = Fields::of("the request", value)?;
     let domain = fields.text(&["domain"])?.unwrap_or_default();
     let descriptors = fields.list(&["descriptors"])?.unwrap_or_default();
@@ -70,18 +102,14 @@ fn decode(value: Value, patience: Patience) -> Result<ratelimit::Request, Wrong>
     fields.finish()?;
     u32::try_from(hits)
         .map_err(|_| Wrong("`hits_addend` of the request is more than 32 bits hold".to_owned()))?;
-    Ok(ratelimit::Request {
-        domain,
-        descriptors: descriptors.into_iter().map(descriptor).collect::<Result<_, _>>()?,
-        hits,
-        patience,
-    })
+    let descriptors = descriptors.into_iter().map(descriptor).collect::<Result<_, _>>()?;
+    Ok(Sent { domain, descriptors, hits })
 }
 
-fn descriptor(value: Value) -> Result<Asked, Wrong> {
+fn descriptor(value: Value) -> Result<SentDescriptor, Wrong> {
     let mut fields = Fields::of("a descriptor", value)?;
     let entries = fields.list(&["entries"])?.unwrap_or_default();
-    let asked = Asked {
+    let asked = SentDescriptor {
         entries: entries.into_iter().map(entry).collect::<Result<_, _>>()?,
         limit: fields.take(&["limit"]).map(limit).transpose()?,
         hits: fields.count_or_digits(&["hits_addend", "hitsAddend"])?,
@@ -114,7 +142,7 @@ fn limit(value: Value) -> Result<AskedLimit, Wrong> {
 }
 
 /// Fields that have nothing to say are left out, as protobuf does.
-fn encode(response: &ratelimit::Response) -> Value {
+fn encode(response: &ratelimit::Response<'_>) -> Value {
     let headers = response
         .to_client
         .iter()
@@ -126,12 +154,12 @@ fn encode(response: &ratelimit::Response) -> Value {
         ("responseHeadersToAdd", headers.collect()),
         ("requestHeadersToAdd", requests.collect()),
         ("rawBody", json!(BASE64_STANDARD.encode(&response.body))),
-        ("dynamicMetadata", response.metadata.clone()),
+        ("dynamicMetadata", response.metadata.to_json()),
     ];
     object(fields)
 }
 
-fn status(status: &Status) -> Value {
+fn status(status: &Status<'_>) -> Value {
     let current = status.current.as_ref().map(|current| {
         object([
             ("name", json!(current.name)),

@@ -1,5 +1,7 @@
 //! A check as it comes in JSON.
 
+pub(super) mod schema;
+
 use serde_json::Value;
 use tidegate_store::Hold;
 

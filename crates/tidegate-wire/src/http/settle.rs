@@ -1,9 +1,12 @@
 //! The routes that settle what an earlier decision holds, by its id.
 
+pub(super) mod schema;
+
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::StatusCode;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use tidegate_core::Ticket;
 use tidegate_engine::Settled;
 use tidegate_engine::check::MAX_COST;
@@ -14,6 +17,23 @@ use super::body::{self, ContentType};
 use super::fields::{Fields, Wrong};
 use crate::door::{Door, milliseconds, question};
 use crate::problem::Problem;
+
+/// It is settled.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Settled")]
+pub(super) struct Done {
+    /// Always true: what is not settled is a problem.
+    settled: bool,
+}
+
+/// The slots last longer.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Renewed {
+    /// Always true: what is not renewed is a problem.
+    settled: bool,
+    /// How long they last from now on.
+    ends_after_ms: u64,
+}
 
 pub(super) async fn commit<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
     match id_and_cost(&door, request).await {
@@ -44,7 +64,7 @@ pub(super) async fn renew<S: Store + 'static>(State(door): State<Door<S>>, reque
     };
     match door.renew(id).await {
         Ok(Some(us)) => {
-            json_response(StatusCode::OK, &json!({ "settled": true, "ends_after_ms": milliseconds(us) }))
+            json_response(StatusCode::OK, &Renewed { settled: true, ends_after_ms: milliseconds(us) })
         }
         Ok(None) => respond(&Settled::Gone),
         Err(error) => respond(&Settled::Failed(error.to_string())),
@@ -52,22 +72,24 @@ pub(super) async fn renew<S: Store + 'static>(State(door): State<Door<S>>, reque
 }
 
 async fn id<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<Ticket, Problem> {
-    let mut fields = fields(door, request).await?;
-    let id = ticket(&mut fields)?;
-    fields.finish()?;
-    Ok(id)
+    Ok(read_id(fields(door, request).await?)?)
 }
 
 async fn id_and_cost<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<(Ticket, u64), Problem> {
-    let mut fields = fields(door, request).await?;
+    Ok(read_id_and_cost(fields(door, request).await?)?)
+}
+
+pub(super) fn read_id(mut fields: Fields) -> Result<Ticket, Wrong> {
+    let id = ticket(&mut fields)?;
+    fields.finish().map(|()| id)
+}
+
+pub(super) fn read_id_and_cost(mut fields: Fields) -> Result<(Ticket, u64), Wrong> {
     let id = ticket(&mut fields)?;
     let cost = fields.count(&["cost"])?.ok_or_else(|| fields.missing("cost"))?;
     fields.finish()?;
     if cost > MAX_COST {
-        return Err(Problem::of_request(
-            StatusCode::BAD_REQUEST,
-            format!("a cost of {cost} is more than {MAX_COST}"),
-        ));
+        return Err(Wrong(format!("a cost of {cost} is more than {MAX_COST}")));
     }
     Ok((id, cost))
 }
@@ -84,7 +106,7 @@ fn ticket(fields: &mut Fields) -> Result<Ticket, Wrong> {
 
 pub(super) fn respond(settled: &Settled) -> Response {
     match settled {
-        Settled::Done => json_response(StatusCode::OK, &json!({ "settled": true })),
+        Settled::Done => json_response(StatusCode::OK, &Done { settled: true }),
         Settled::Gone => body::respond(&Problem::of_request(
             StatusCode::GONE,
             "there is nothing under that id: settled before, ended, or never there",

@@ -1,5 +1,6 @@
 //! The routes, asked without a socket.
 
+mod agreeing;
 mod budget;
 mod malformed;
 mod patience;

@@ -1,6 +1,9 @@
 //! What Envoy's other filters and its logs may know of a decision.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
+use smallvec::SmallVec;
 use tidegate_engine::Decision;
 use tidegate_rules::yaml::{Node, Value as Written};
 
@@ -8,27 +11,55 @@ use super::request::{Request, Turn};
 use super::statuses::{Status, tree_rule};
 use crate::door::decision_id;
 
-/// The decision, and under `metadata` what the rules say of the descriptors that passed.
-pub(super) fn metadata(request: &Request, decision: &Decision, statuses: &[Status]) -> Value {
-    let mut fields = json!({
-        "decision": decision.outcome.word(),
-        "id": decision_id(decision),
-        "domain": request.domain,
-        "reason": decision.reason(),
-        "state": decision.state.word(),
-        "snapshot": decision.version,
-    });
-    if let Some(rule) = decision.deciding_rule() {
-        fields["rule"] = json!(rule.name);
-    }
-    let passed = of_the_passed(request, decision, statuses);
-    if !passed.is_empty() {
-        fields["metadata"] = Value::Object(passed);
-    }
-    fields
+/// The decision, and what the rules say of the descriptors that passed.
+#[derive(Debug, Default)]
+pub(crate) struct Metadata<'d> {
+    /// Words about the decision by their names.
+    pub(crate) words: SmallVec<[(&'static str, Cow<'d, str>); 6]>,
+    /// The version of the rules that decided.
+    pub(crate) snapshot: Option<u64>,
+    /// What the rules say.
+    pub(crate) passed: Map<String, Value>,
 }
 
-fn of_the_passed(request: &Request, decision: &Decision, statuses: &[Status]) -> Map<String, Value> {
+impl<'d> Metadata<'d> {
+    pub(super) fn new(request: &'d Request<'_>, decision: &'d Decision, statuses: &[Status<'_>]) -> Self {
+        let mut words = SmallVec::from_buf([
+            ("decision", Cow::Borrowed(decision.outcome.word())),
+            ("id", Cow::Owned(decision_id(decision))),
+            ("domain", Cow::Borrowed(request.domain)),
+            ("reason", decision.reason()),
+            ("state", Cow::Borrowed(decision.state.word())),
+            ("rule", Cow::Borrowed("")),
+        ]);
+        match decision.deciding_rule() {
+            Some(rule) => words[5].1 = Cow::Borrowed(&*rule.name),
+            None => words.truncate(5),
+        }
+        Self { words, snapshot: Some(decision.version), passed: of_the_passed(request, decision, statuses) }
+    }
+
+    /// Of a question that no rule was asked about.
+    #[cfg(feature = "rls")]
+    pub(super) fn of_refusal(request: &'d Request<'_>) -> Self {
+        let words = [("domain", Cow::Borrowed(request.domain)), ("reason", Cow::Borrowed("malformed"))];
+        Self { words: words.into_iter().collect(), ..Self::default() }
+    }
+
+    /// As JSON: what the rules say stands under `metadata`.
+    #[cfg(feature = "http")]
+    pub(crate) fn to_json(&self) -> Value {
+        let words = self.words.iter().map(|(name, word)| ((*name).to_owned(), json!(word)));
+        let mut fields: Map<String, Value> = words.collect();
+        fields.extend(self.snapshot.map(|snapshot| ("snapshot".to_owned(), json!(snapshot))));
+        if !self.passed.is_empty() {
+            fields.insert("metadata".to_owned(), Value::Object(self.passed.clone()));
+        }
+        Value::Object(fields)
+    }
+}
+
+fn of_the_passed(request: &Request<'_>, decision: &Decision, statuses: &[Status<'_>]) -> Map<String, Value> {
     let asked = request.descriptors.iter().filter(|asked| asked.turn() != Turn::Refund);
     let replaced: Vec<&str> = asked
         .filter_map(|asked| tree_rule(asked, decision)?.tree.as_deref())

@@ -2,22 +2,22 @@
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use serde_json::json;
+use smallvec::smallvec;
 
-use super::{Request, Response, Status};
+use super::{Metadata, Request, Response, Status};
 use crate::problem::{self, Problem};
 
 /// A refusal of what the client sent. Envoy lets requests pass that it gets an error for, so an error would be a way around
 /// every limit.
-pub(crate) fn refusal(request: &Request, said: String) -> Response {
+pub(crate) fn refusal<'r>(request: &'r Request<'_>, said: String) -> Response<'r> {
     let over = Status { over: true, current: None, remaining: 0, reset_s: None };
     let content_type = (CONTENT_TYPE, HeaderValue::from_static(problem::CONTENT_TYPE));
     Response {
         allowed: false,
-        statuses: vec![over; request.descriptors.len()],
+        statuses: smallvec![over; request.descriptors.len()],
         to_client: HeaderMap::from_iter([content_type]),
         to_upstream: Vec::new(),
         body: Problem::of_request(StatusCode::BAD_REQUEST, said).to_json(),
-        metadata: json!({ "domain": request.domain, "reason": "malformed" }),
+        metadata: Metadata::of_refusal(request),
     }
 }

@@ -2,18 +2,19 @@
 
 use std::time::Duration;
 
+use smallvec::SmallVec;
 use tidegate_engine::{Check, Descriptor, Override};
 
 use super::{Failure, Unit};
 use crate::door::Patience;
 use crate::trust::{Caller, Trust};
 
-/// What Envoy asks.
+/// What Envoy asks, in the words that it was sent in.
 #[derive(Default)]
-#[cfg_attr(test, derive(Debug))] // never elsewhere: values may be secret
-pub(crate) struct Request {
-    pub(crate) domain: String,
-    pub(crate) descriptors: Vec<Asked>,
+#[cfg_attr(test, derive(Debug, PartialEq))] // never elsewhere: values may be secret
+pub(crate) struct Request<'r> {
+    pub(crate) domain: &'r str,
+    pub(crate) descriptors: SmallVec<[Asked<'r>; 4]>,
     /// The cost of descriptors that have none of their own; 0 is 1.
     pub(crate) hits: u64,
     /// How long whoever asks will wait.
@@ -22,9 +23,9 @@ pub(crate) struct Request {
 
 /// A descriptor as it is asked about.
 #[derive(Default)]
-#[cfg_attr(test, derive(Debug))] // never elsewhere: values may be secret
-pub(crate) struct Asked {
-    pub(crate) entries: Vec<(String, String)>,
+#[cfg_attr(test, derive(Debug, PartialEq))] // never elsewhere: values may be secret
+pub(crate) struct Asked<'r> {
+    pub(crate) entries: SmallVec<[(&'r str, &'r str); 2]>,
     /// A limit in place of the one that the rules have.
     pub(crate) limit: Option<AskedLimit>,
     /// Its own cost.
@@ -51,14 +52,17 @@ pub(super) enum Turn {
     Refund,
 }
 
-impl Request {
+impl<'r> Request<'r> {
     /// Leaves out what the caller claims without being trusted. Its descriptors stay, so that each has its status.
     pub(crate) fn keep_what_counts(&mut self, trust: &Trust, caller: Caller) {
-        self.descriptors.iter_mut().for_each(|asked| trust.filter(caller, &mut asked.entries));
+        if !caller.trusted {
+            let counts = |(attribute, _): &mut (&str, &str)| !trust.ignores(caller, attribute);
+            self.descriptors.iter_mut().for_each(|asked| asked.entries.retain(counts));
+        }
     }
 
     pub(super) fn validate(&self) -> Result<(), Failure> {
-        let unknown = |asked: &Asked| asked.limit.is_some_and(|limit| limit.unit == Unit::Unknown);
+        let unknown = |asked: &Asked<'_>| asked.limit.is_some_and(|limit| limit.unit == Unit::Unknown);
         let wrong = if self.domain.is_empty() {
             "rate limit domain must not be empty"
         } else if self.descriptors.is_empty() {
@@ -67,7 +71,7 @@ impl Request {
             "the limit of a descriptor has no known unit; use SECOND, MINUTE, HOUR, DAY, MONTH or YEAR"
         } else {
             // Which domain is asked is configured and never sent by a client: a wrong one should be noticed.
-            let domain = Check::new(&self.domain).validate();
+            let domain = Check::new(self.domain).validate();
             return domain.map_err(|malformed| Failure::Malformed(malformed.to_string()));
         };
         Err(Failure::Malformed(wrong.to_owned()))
@@ -82,52 +86,40 @@ impl Request {
     }
 
     /// What a descriptor costs: its own cost, even of 0, or the request's, which is 1 if it is 0.
-    pub(super) fn hits_of(&self, asked: &Asked) -> u64 {
+    pub(super) fn hits_of(&self, asked: &Asked<'_>) -> u64 {
         asked.hits.unwrap_or(self.hits.max(1))
     }
 
-    pub(super) fn entries(&self) -> Vec<Vec<(&str, &str)>> {
-        self.descriptors.iter().map(Asked::borrowed).collect()
+    pub(super) fn descriptors(&self, cost: impl Fn(&Asked<'_>) -> u64) -> SmallVec<[Descriptor<'_>; 4]> {
+        self.descriptors.iter().map(|asked| asked.descriptor(cost(asked))).collect()
     }
 
-    pub(super) fn descriptors<'r>(
-        &self,
-        entries: &'r [Vec<(&'r str, &'r str)>],
-        cost: impl Fn(&Asked) -> u64,
-    ) -> Vec<Descriptor<'r>> {
-        let one = |(asked, entries): (&Asked, &'r Vec<(&'r str, &'r str)>)| Descriptor {
-            entries,
-            limit: asked.limit.and_then(AskedLimit::as_override),
-            cost: Some(cost(asked)),
-        };
-        self.descriptors.iter().zip(entries).map(one).collect()
-    }
-
-    pub(super) fn check<'r>(&'r self, descriptors: &'r [Descriptor<'r>]) -> Check<'r> {
-        Check { descriptors, ..Check::new(&self.domain) }
+    pub(super) fn check<'c>(&'c self, descriptors: &'c [Descriptor<'c>]) -> Check<'c> {
+        Check { descriptors, ..Check::new(self.domain) }
     }
 
     /// The same for somebody who has so much time left.
-    pub(super) fn check_within<'r>(
-        &'r self,
-        descriptors: &'r [Descriptor<'r>],
+    pub(super) fn check_within<'c>(
+        &'c self,
+        descriptors: &'c [Descriptor<'c>],
         patience: Option<Duration>,
-    ) -> Check<'r> {
+    ) -> Check<'c> {
         Check { patience, ..self.check(descriptors) }
     }
 }
 
-impl Asked {
+impl Asked<'_> {
+    fn descriptor(&self, cost: u64) -> Descriptor<'_> {
+        let limit = self.limit.and_then(AskedLimit::as_override);
+        Descriptor { entries: &self.entries, limit, cost: Some(cost) }
+    }
+
     pub(super) fn turn(&self) -> Turn {
         match self.hits {
             _ if self.negative => Turn::Refund,
             Some(0) => Turn::Peek,
             _ => Turn::Charge,
         }
-    }
-
-    pub(super) fn borrowed(&self) -> Vec<(&str, &str)> {
-        self.entries.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect()
     }
 }
 

@@ -1,7 +1,9 @@
 //! Where each descriptor stands.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use smallvec::SmallVec;
 use tidegate_engine::{Decision, LimitView};
 use tidegate_rules::rule::{Action, Mode, Rule};
 
@@ -10,11 +12,11 @@ use super::request::{Asked, Request, Turn};
 
 /// Where a descriptor stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Status {
+pub(crate) struct Status<'d> {
     /// Whether it is over its limit. One in the shadow never is.
     pub(crate) over: bool,
     /// Of its limits the one that binds most; nothing if it has none.
-    pub(crate) current: Option<Current>,
+    pub(crate) current: Option<Current<'d>>,
     /// What is left of that limit; all there is for what is unlimited.
     pub(crate) remaining: u32,
     /// When it is whole again, or worth another try, in seconds, rounded up.
@@ -23,19 +25,23 @@ pub(crate) struct Status {
 
 /// A limit as Envoy shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Current {
-    pub(crate) name: String,
+pub(crate) struct Current<'d> {
+    pub(crate) name: Cow<'d, str>,
     pub(crate) amount: u32,
     pub(crate) unit: Unit,
 }
 
 /// One for each descriptor, in order. If the request is refused for none of them in particular, all of them are over.
-pub(super) fn statuses(request: &Request, decision: &Decision, refunded: Option<&Decision>) -> Vec<Status> {
-    let one = |(place, asked): (usize, &Asked)| match (asked.turn(), refunded) {
+pub(super) fn statuses<'d>(
+    request: &Request<'_>,
+    decision: &'d Decision,
+    refunded: Option<&'d Decision>,
+) -> SmallVec<[Status<'d>; 4]> {
+    let one = |(place, asked): (usize, &Asked<'_>)| match (asked.turn(), refunded) {
         (Turn::Refund, Some(refunded)) => Status { over: false, ..status(place, asked, refunded) },
         _ => status(place, asked, decision),
     };
-    let mut statuses: Vec<Status> = request.descriptors.iter().enumerate().map(one).collect();
+    let mut statuses: SmallVec<[Status<'d>; 4]> = request.descriptors.iter().enumerate().map(one).collect();
     if !decision.allowed() && !statuses.iter().any(|status| status.over) {
         for status in &mut statuses {
             status.over = true;
@@ -45,14 +51,15 @@ pub(super) fn statuses(request: &Request, decision: &Decision, refunded: Option<
 }
 
 /// The rule of the tree for a descriptor.
-pub(super) fn tree_rule<'d>(asked: &Asked, decision: &'d Decision) -> Option<&'d Rule> {
+pub(super) fn tree_rule<'d>(asked: &Asked<'_>, decision: &'d Decision) -> Option<&'d Rule> {
     let domain = decision.domain().filter(|_| asked.limit.is_none())?;
-    let rule = domain.tree.find(asked.entries.iter().map(|(key, value)| (key.as_str(), value.as_str())))?;
+    let rule = domain.tree.find(asked.entries.iter().copied())?;
     domain.rules.get(rule as usize)
 }
 
-fn status(place: usize, asked: &Asked, decision: &Decision) -> Status {
-    let views: Vec<LimitView<'_>> = decision.limits().filter(|view| view.descriptor == Some(place)).collect();
+fn status<'d>(place: usize, asked: &Asked<'_>, decision: &'d Decision) -> Status<'d> {
+    let views: SmallVec<[LimitView<'d>; 4]> =
+        decision.limits().filter(|view| view.descriptor == Some(place)).collect();
     match binding(&views) {
         Some(view) => with_limit(view, asked, views.iter().any(over)),
         None => without_limit(asked, decision),
@@ -84,7 +91,7 @@ fn binds_more(one: &LimitView<'_>, other: &LimitView<'_>) -> Ordering {
     wait(other).cmp(&wait(one)).then_with(|| share(one, other).cmp(&share(other, one)))
 }
 
-fn with_limit(view: &LimitView<'_>, asked: &Asked, over: bool) -> Status {
+fn with_limit<'d>(view: &LimitView<'d>, asked: &Asked<'_>, over: bool) -> Status<'d> {
     let retry_us = if view.allows() { None } else { view.retry_after_us() };
     let reset_us = retry_us.unwrap_or(view.verdict.reset_after_us);
     let nothing_left = view.blocked_us > 0 || (!view.allows() && !over);
@@ -97,17 +104,17 @@ fn with_limit(view: &LimitView<'_>, asked: &Asked, over: bool) -> Status {
 }
 
 /// What the rule says, or the descriptor itself. Slots are not per any time.
-fn current(view: &LimitView<'_>, asked: &Asked) -> Option<Current> {
+fn current<'d>(view: &LimitView<'d>, asked: &Asked<'_>) -> Option<Current<'d>> {
     let Some(limit) = view.rule_limit else {
         let limit = asked.limit?;
-        return Some(Current { name: String::new(), amount: limit.amount, unit: limit.unit });
+        return Some(Current { name: Cow::Borrowed(""), amount: limit.amount, unit: limit.unit });
     };
     let unit = limit.per_us.map_or(Unit::Unknown, Unit::nearest);
     Some(Current { name: plain(&limit.policy), amount: narrow(limit.amount), unit })
 }
 
 /// A rule of the tree may let all pass, or nothing.
-fn without_limit(asked: &Asked, decision: &Decision) -> Status {
+fn without_limit<'d>(asked: &Asked<'_>, decision: &'d Decision) -> Status<'d> {
     let Some(rule) = tree_rule(asked, decision) else { return Status::default() };
     let nothing_per_us = rule.tree.as_ref().and_then(|tree| tree.nothing_per_us);
     match (rule.action, nothing_per_us) {
@@ -126,10 +133,12 @@ fn name(rule: &Rule) -> &str {
 }
 
 /// A name as Envoy can repeat it: it puts it between quotes as it is.
-fn plain(name: &str) -> String {
-    name.chars()
-        .map(|one| if matches!(one, ' '..='~') && !matches!(one, '"' | '\\') { one } else { '_' })
-        .collect()
+fn plain(name: &str) -> Cow<'_, str> {
+    let is_plain = |one: char| matches!(one, ' '..='~') && !matches!(one, '"' | '\\');
+    if name.chars().all(is_plain) {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(name.chars().map(|one| if is_plain(one) { one } else { '_' }).collect())
 }
 
 fn narrow(amount: u64) -> u32 {

@@ -41,25 +41,46 @@ descriptors:
     quota_mode: true
 "#;
 
-fn asked(key: &str, value: &str) -> Asked {
-    Asked { entries: vec![(key.to_owned(), value.to_owned())], ..Asked::default() }
+fn asked<'r>(key: &'r str, value: &'r str) -> Asked<'r> {
+    Asked { entries: [(key, value)].into_iter().collect(), ..Asked::default() }
 }
 
-fn request(descriptors: Vec<Asked>) -> Request {
-    Request { domain: "mesh".to_owned(), descriptors, ..Request::default() }
+fn request(descriptors: Vec<Asked<'_>>) -> Request<'_> {
+    Request { domain: "mesh", descriptors: descriptors.into(), ..Request::default() }
 }
 
-fn ask<S: Store + 'static>(door: &Door<S>, descriptors: Vec<Asked>) -> Response {
-    wait(answer(door, &request(descriptors))).unwrap()
+fn ask<S: Store + 'static>(door: &Door<S>, descriptors: Vec<Asked<'_>>) -> Response<'static> {
+    answered(door, &request(descriptors)).unwrap()
+}
+
+fn answered<S: Store + 'static>(door: &Door<S>, request: &Request<'_>) -> Result<Response<'static>, Failure> {
+    wait(answer(door, request, owned))
+}
+
+/// An answer that outlives its decision.
+fn owned(response: Response<'_>) -> Response<'static> {
+    let Response { allowed, statuses, to_client, to_upstream, body, metadata } = response;
+    let current = |current: Current<'_>| Current { name: current.name.into_owned().into(), ..current };
+    let status = |status: Status<'_>| Status { current: status.current.map(current), ..status };
+    let words = metadata.words.into_iter().map(|(name, word)| (name, word.into_owned().into()));
+    let metadata = Metadata { words: words.collect(), ..metadata };
+    Response {
+        allowed,
+        statuses: statuses.into_iter().map(status).collect(),
+        to_client,
+        to_upstream,
+        body,
+        metadata,
+    }
 }
 
 /// Whether each descriptor is over, and what is left of it.
-fn standing(response: &Response) -> Vec<(bool, u32)> {
+fn standing(response: &Response<'_>) -> Vec<(bool, u32)> {
     response.statuses.iter().map(|status| (status.over, status.remaining)).collect()
 }
 
-fn current(amount: u32, unit: Unit, name: &str) -> statuses::Current {
-    statuses::Current { name: name.to_owned(), amount, unit }
+fn current(amount: u32, unit: Unit, name: &str) -> Current<'_> {
+    Current { name: name.into(), amount, unit }
 }
 
 fn world() -> (Door<Reference>, Hands) {
@@ -106,7 +127,7 @@ fn the_request_s_cost_is_for_descriptors_without_one_and_0_is_1() {
         hits: 2,
         ..request(vec![asked("path", "/x"), Asked { hits: Some(1), ..asked("client", "c") }])
     };
-    let response = wait(answer(&door, &two)).unwrap();
+    let response = answered(&door, &two).unwrap();
     assert_eq!(standing(&response), [(false, 3), (false, 2)]);
 }
 
@@ -127,7 +148,7 @@ fn an_explicit_0_asks_for_room_and_charges_nothing() {
 #[test]
 fn negative_hits_are_given_back_and_the_rest_is_checked() {
     let (door, _) = world();
-    let back = |hits, key: &str| Asked { hits, negative: true, ..asked(key, "a") };
+    let back = |hits, key: &'static str| Asked { hits, negative: true, ..asked(key, "a") };
     ask(&door, vec![Asked { hits: Some(3), ..asked("user", "a") }]);
     assert_eq!(standing(&ask(&door, vec![back(Some(2), "user")])), [(false, 2)]);
     let mixed = ask(&door, vec![asked("path", "/x"), back(None, "user"), asked("path", "/y")]);
@@ -173,7 +194,7 @@ fn what_is_unlimited_has_all_there_is_and_replaces_another_limit() {
     let response = ask(&door, vec![asked("user", "a"), asked("free", "b")]);
     assert_eq!(standing(&response), [(false, 0), (false, u32::MAX)]);
     assert!(response.statuses.iter().all(|status| status.current.is_none()));
-    assert_eq!(response.metadata.get("metadata"), None);
+    assert_eq!(response.metadata.to_json().get("metadata"), None);
 }
 
 #[test]
@@ -211,12 +232,15 @@ fn metadata_of_what_passed_is_merged_and_the_first_word_counts() {
     let (door, _) = world();
     let response = ask(&door, vec![asked("user", "a"), asked("path", "/x")]);
     let metadata = serde_json::json!({ "team": "a", "deep": { "one": 1, "two": [true, null] } });
-    assert_eq!(response.metadata["metadata"], metadata);
-    assert_eq!((&response.metadata["domain"], &response.metadata["snapshot"]), (&"mesh".into(), &7.into()));
+    assert_eq!(response.metadata.to_json()["metadata"], metadata);
+    assert_eq!(
+        (&response.metadata.to_json()["domain"], &response.metadata.to_json()["snapshot"]),
+        (&"mesh".into(), &7.into())
+    );
     ask(&door, vec![Asked { hits: Some(2), ..asked("user", "a") }]);
     let refused = ask(&door, vec![asked("user", "a"), asked("path", "/x")]);
     assert_eq!(
-        (&refused.metadata["metadata"]["team"], &refused.metadata["rule"]),
+        (&refused.metadata.to_json()["metadata"]["team"], &refused.metadata.to_json()["rule"]),
         (&"b".into(), &"user".into())
     );
 }
@@ -227,9 +251,9 @@ fn what_nobody_could_decide_is_a_failure_or_over_the_limit_as_set() {
     let asks = request(vec![asked("user", "a"), asked("path", "/x")]);
     let settings = DoorSettings { undecided: Undecided::Unavailable, ..DoorSettings::default() };
     let (door, _) = door_to(Faulty::Failing, rules, settings);
-    assert!(matches!(wait(answer(&door, &asks)), Err(Failure::Undecided)));
+    assert!(matches!(answered(&door, &asks), Err(Failure::Undecided)));
     let (door, _) = door_to(Faulty::Failing, rules, DoorSettings::default());
-    let response = wait(answer(&door, &asks)).unwrap();
+    let response = answered(&door, &asks).unwrap();
     assert_eq!((response.allowed, standing(&response)), (false, vec![(true, 0), (true, 0)]));
     assert!(String::from_utf8(response.body).unwrap().contains(r#""status":503"#));
 }
@@ -239,7 +263,7 @@ proptest! {
     fn whatever_is_asked_each_descriptor_has_its_status(requests in prop::collection::vec(any::request(), 1..8)) {
         let (door, _) = world();
         for request in requests {
-            match wait(answer(&door, &request)) {
+            match answered(&door, &request) {
                 Ok(response) => {
                     prop_assert_eq!(response.statuses.len(), request.descriptors.len());
                     prop_assert!(response.allowed || response.statuses.iter().any(|status| status.over));

@@ -3,13 +3,13 @@
 use std::future::Future;
 use std::time::Duration;
 
+use http::HeaderMap;
 use tonic::Status;
-use tonic::metadata::MetadataMap;
 
 /// How long the caller waits, if it says so: `grpc-timeout`, at most eight digits and a unit. What cannot be read is as if
 /// it were not there.
-pub(crate) fn of(metadata: &MetadataMap) -> Option<Duration> {
-    parse(metadata.get("grpc-timeout")?.to_str().ok()?)
+pub(crate) fn of(headers: &HeaderMap) -> Option<Duration> {
+    parse(headers.get("grpc-timeout")?.to_str().ok()?)
 }
 
 /// The answer, unless the caller is gone before.

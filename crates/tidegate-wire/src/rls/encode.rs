@@ -1,78 +1,113 @@
 //! What Envoy is sent.
 
-use envoy_types::pb::envoy::config::core::v3::HeaderValue;
-use envoy_types::pb::envoy::service::ratelimit::v3::RateLimitResponse;
-use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::{
-    Code, DescriptorStatus, RateLimit,
-};
-use envoy_types::pb::google::protobuf::value::Kind;
-use envoy_types::pb::google::protobuf::{Duration, ListValue, Struct, Value};
-use http::HeaderMap;
-use serde_json::Value as Json;
+use bytes::Bytes;
+use serde_json::{Map, Value as Json};
 
-use crate::ratelimit::{Response, Status};
+use super::protobuf::Writer;
+use crate::ratelimit::{Metadata, Response, Status};
 
-pub(super) fn response(response: Response) -> RateLimitResponse {
-    RateLimitResponse {
-        overall_code: code(!response.allowed),
-        statuses: response.statuses.into_iter().map(status).collect(),
-        response_headers_to_add: headers(&response.to_client),
-        request_headers_to_add: response
-            .to_upstream
-            .into_iter()
-            .map(|(name, value)| header(name, value))
-            .collect(),
-        raw_body: response.body,
-        dynamic_metadata: fields(response.metadata),
-        quota: None,
+const OK: u64 = 1;
+const OVER_LIMIT: u64 = 2;
+
+/// Room for an answer about a few limits.
+const ROOM: usize = 512;
+
+/// A `RateLimitResponse`, in the frame of a gRPC message.
+pub(super) fn response(response: &Response<'_>) -> Bytes {
+    let mut out = Writer(Vec::with_capacity(ROOM));
+    // Not compressed, and so long.
+    out.0.extend_from_slice(&[0; FRAME]);
+    out.number(1, code(!response.allowed));
+    for told in &response.statuses {
+        out.message(2, |out| status(out, told));
     }
-}
-
-fn code(over: bool) -> i32 {
-    if over { Code::OverLimit.into() } else { Code::Ok.into() }
-}
-
-fn status(status: Status) -> DescriptorStatus {
-    let seconds = status.reset_s.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX));
-    DescriptorStatus {
-        code: code(status.over),
-        current_limit: status.current.map(|current| RateLimit {
-            name: current.name,
-            requests_per_unit: current.amount,
-            unit: current.unit as i32,
-        }),
-        limit_remaining: status.remaining,
-        duration_until_reset: seconds.map(|seconds| Duration { seconds, nanos: 0 }),
-        quota: None,
-    }
-}
-
-fn headers(headers: &HeaderMap) -> Vec<HeaderValue> {
-    let texts = headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
-    texts.map(|(name, value)| header(name, value.to_owned())).collect()
-}
-
-fn header(name: &str, value: String) -> HeaderValue {
-    HeaderValue { key: name.to_owned(), value, raw_value: Vec::new() }
-}
-
-fn fields(json: Json) -> Option<Struct> {
-    match json {
-        Json::Object(map) => {
-            Some(Struct { fields: map.into_iter().map(|(name, json)| (name, value(json))).collect() })
+    for (name, value) in &response.to_client {
+        if let Ok(value) = value.to_str() {
+            out.message(3, |out| header(out, name.as_str(), value));
         }
-        _ => None,
+    }
+    for (name, value) in &response.to_upstream {
+        out.message(4, |out| header(out, name, value));
+    }
+    out.bytes(5, &response.body);
+    out.message(6, |out| metadata(out, &response.metadata));
+    let length = u32::try_from(out.0.len() - FRAME).unwrap_or(u32::MAX);
+    out.0[1..FRAME].copy_from_slice(&length.to_be_bytes());
+    Bytes::from(out.0)
+}
+
+/// Bytes before a message.
+pub(super) const FRAME: usize = 5;
+
+const fn code(over: bool) -> u64 {
+    if over { OVER_LIMIT } else { OK }
+}
+
+fn status(out: &mut Writer, status: &Status<'_>) {
+    out.number(1, code(status.over));
+    if let Some(current) = &status.current {
+        out.message(2, |out| {
+            out.number(1, current.amount.into());
+            out.number(2, current.unit as u64);
+            out.bytes(3, current.name.as_bytes());
+        });
+    }
+    out.number(3, status.remaining.into());
+    if let Some(seconds) = status.reset_s {
+        out.message(4, |out| out.number(1, seconds.min(i64::MAX as u64)));
     }
 }
 
-fn value(json: Json) -> Value {
-    let kind = match json {
-        Json::Null => Kind::NullValue(0),
-        Json::Bool(truth) => Kind::BoolValue(truth),
-        Json::Number(number) => Kind::NumberValue(number.as_f64().unwrap_or(f64::NAN)),
-        Json::String(text) => Kind::StringValue(text),
-        Json::Array(list) => Kind::ListValue(ListValue { values: list.into_iter().map(value).collect() }),
-        object @ Json::Object(_) => Kind::StructValue(fields(object).unwrap_or_default()),
-    };
-    Value { kind: Some(kind) }
+fn header(out: &mut Writer, name: &str, value: &str) {
+    out.bytes(1, name.as_bytes());
+    out.bytes(2, value.as_bytes());
+}
+
+fn metadata(out: &mut Writer, metadata: &Metadata<'_>) {
+    for (name, word) in &metadata.words {
+        field(out, name, |out| out.bytes_or_none(TEXT, word.as_bytes()));
+    }
+    if let Some(snapshot) = metadata.snapshot {
+        field(out, "snapshot", |out| out.double(NUMBER, snapshot as f64));
+    }
+    if !metadata.passed.is_empty() {
+        field(out, "metadata", |out| out.message(OBJECT, |out| object(out, &metadata.passed)));
+    }
+}
+
+/// The kinds of a `google.protobuf.Value`, by their fields.
+const NULL: u8 = 1;
+const NUMBER: u8 = 2;
+const TEXT: u8 = 3;
+const TRUTH: u8 = 4;
+const OBJECT: u8 = 5;
+const LIST: u8 = 6;
+
+/// An entry of a `google.protobuf.Struct`.
+fn field(out: &mut Writer, name: &str, write: impl FnOnce(&mut Writer)) {
+    out.message(1, |out| {
+        out.bytes(1, name.as_bytes());
+        out.message(2, write);
+    });
+}
+
+fn object(out: &mut Writer, fields: &Map<String, Json>) {
+    for (name, json) in fields {
+        field(out, name, |out| value(out, json));
+    }
+}
+
+fn value(out: &mut Writer, json: &Json) {
+    match json {
+        Json::Null => out.0.extend_from_slice(&[NULL << 3, 0]),
+        Json::Bool(truth) => out.0.extend_from_slice(&[TRUTH << 3, u8::from(*truth)]),
+        Json::Number(number) => out.double(NUMBER, number.as_f64().unwrap_or(f64::NAN)),
+        Json::String(text) => out.bytes_or_none(TEXT, text.as_bytes()),
+        Json::Array(list) => out.message(LIST, |out| {
+            for one in list {
+                out.message(1, |out| value(out, one));
+            }
+        }),
+        Json::Object(fields) => out.message(OBJECT, |out| object(out, fields)),
+    }
 }

@@ -15,7 +15,7 @@ pub(super) fn decision(decision: &Decision, told: Told) -> proto::Decision {
         decision: decision.outcome.word().to_owned(),
         id: decision_id(decision),
         denied_by: decision.denied_by().map(|rule| rule.name.to_owned()).collect(),
-        reason: decision.reason(),
+        reason: decision.reason().into_owned(),
         state: decision.state.word().to_owned(),
         snapshot: decision.version,
         delay_ms: milliseconds(decision.delay_us),

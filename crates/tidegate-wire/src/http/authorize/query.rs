@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use http::{HeaderName, StatusCode};
+use tidegate_engine::check::{MAX_ATTRIBUTES, MAX_COST, MAX_NAME_BYTES, MAX_VALUE_BYTES};
 
 use super::percent::decoded;
 use crate::http::fields::Wrong;
@@ -36,7 +37,7 @@ pub(super) enum Family {
 }
 
 /// The longest time that a proxy can say it waits, in milliseconds.
-const MOST_MS: u64 = 60_000;
+pub(in crate::http) const MOST_MS: u64 = 60_000;
 
 const KNOWN: &str = "domain, deny_status, cost, timeout_ms, from, header.NAME, attribute.NAME";
 
@@ -63,9 +64,12 @@ impl<'u> Query<'u> {
 
     fn take(&mut self, name: &str, value: Cow<'u, str>) -> Result<(), Wrong> {
         match name {
-            "domain" => self.domain = value,
+            "domain" => {
+                short("a domain", &value, MAX_NAME_BYTES)?;
+                self.domain = value;
+            }
             "deny_status" => self.deny_status = Some(deny_status(&value)?),
-            "cost" => self.cost = number("cost", &value)?,
+            "cost" => self.cost = cost(&value)?,
             "timeout_ms" => self.timeout = Some(Duration::from_millis(timeout_ms(&value)?)),
             "from" => self.from = Family::read(&value)?,
             _ => return self.take_named(name, value),
@@ -74,12 +78,18 @@ impl<'u> Query<'u> {
     }
 
     fn take_named(&mut self, name: &str, value: Cow<'u, str>) -> Result<(), Wrong> {
+        if self.headers.len() + self.attributes.len() == MAX_ATTRIBUTES {
+            return Err(wrong(&format!("the address names more than {MAX_ATTRIBUTES} attributes")));
+        }
         if let Some(header) = name.strip_prefix("header.") {
             let header = HeaderName::try_from(header).ok().filter(|_| !value.is_empty());
+            short("an attribute", &value, MAX_NAME_BYTES)?;
             let header = header
                 .ok_or_else(|| wrong("write a header and its attribute, such as header.x-api-key=api_key"))?;
             self.headers.push((header, value));
         } else if let Some(attribute) = name.strip_prefix("attribute.").filter(|name| !name.is_empty()) {
+            short("an attribute", attribute, MAX_NAME_BYTES)?;
+            short("a value", &value, MAX_VALUE_BYTES)?;
             self.attributes.push((attribute.to_owned().into(), value));
         } else {
             return Err(wrong(&format!("the address says something unknown; it may say {KNOWN}")));
@@ -115,10 +125,49 @@ fn timeout_ms(text: &str) -> Result<u64, Wrong> {
     }
 }
 
+/// What the address fixes is refused as a mistake in it, whatever the status of refusals is.
+fn short(what: &str, text: &str, most: usize) -> Result<(), Wrong> {
+    if text.len() > most {
+        return Err(wrong(&format!("the address has {what} of more than {most} bytes")));
+    }
+    Ok(())
+}
+
+fn cost(text: &str) -> Result<u64, Wrong> {
+    let cost = number("cost", text)?;
+    if cost > MAX_COST {
+        return Err(wrong(&format!("`cost` should be at most {MAX_COST}")));
+    }
+    Ok(cost)
+}
+
 fn number(name: &str, text: &str) -> Result<u64, Wrong> {
     text.parse().map_err(|_| wrong(&format!("`{name}` should be a whole number from 0 on")))
 }
 
 fn wrong(text: &str) -> Wrong {
     Wrong(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_address_cannot_mean_is_said() {
+        let long = "x".repeat(257);
+        let value = format!("domain=api&attribute.a={}", "x".repeat(8193));
+        let many = "&attribute.a=1".repeat(129);
+        for (query, says) in [
+            (format!("domain={long}"), "a domain of more than 256 bytes"),
+            (format!("domain=api&attribute.{long}=1"), "an attribute of more than 256 bytes"),
+            (format!("domain=api&header.x={long}"), "an attribute of more than 256 bytes"),
+            (value, "a value of more than 8192 bytes"),
+            (format!("domain=api{many}"), "names more than 128 attributes"),
+            ("domain=api&cost=1000000000001".to_owned(), "`cost` should be at most"),
+        ] {
+            let wrong = Query::read(&query).err().unwrap().0;
+            assert!(wrong.contains(says), "{wrong}");
+        }
+    }
 }

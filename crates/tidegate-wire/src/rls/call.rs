@@ -1,0 +1,132 @@
+//! One call, by the shortest way: the bytes of a message in, those of a message out.
+
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ALLOW, CONTENT_TYPE};
+use http::request::Parts;
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http_body::Body;
+use tidegate_store::Store;
+use tonic::Status;
+
+use super::body::{self, COMPRESSED, Reply};
+use super::{deadline, decode, encode};
+use crate::door::{Door, Patience};
+use crate::ratelimit::{self, Failure};
+use crate::trust::Caller;
+
+const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
+
+/// A call whose head is read.
+#[derive(Debug)]
+pub struct Begun<B> {
+    body: B,
+    /// Who asks; or the answer, if nothing has to be asked.
+    asker: Result<Asker, Box<Response<Reply>>>,
+}
+
+pub(super) fn begin<S: Store + 'static, B>(door: &Door<S>, request: Request<B>) -> Begun<B> {
+    let (head, body) = request.into_parts();
+    let asker = match refused(&head) {
+        Some(answer) => Err(Box::new(answer)),
+        None => {
+            let deadline = deadline::of(&head.headers);
+            let caller = door.settings().trust.caller(&head.extensions, &head.headers);
+            Ok(Asker { deadline, patience: door.patience(deadline), caller })
+        }
+    };
+    Begun { body, asker }
+}
+
+pub(super) async fn finish<S, B>(door: &Door<S>, begun: Begun<B>) -> Response<Reply>
+where
+    S: Store + 'static,
+    B: Body<Data = Bytes> + Unpin,
+{
+    let asker = match begun.asker {
+        Ok(asker) => asker,
+        Err(answer) => return *answer,
+    };
+    let mut share = door.bodies().share();
+    let answer = match body::read(begun.body, door.settings().max_body_bytes, &mut share).await {
+        Ok(message) if door.engine().store().answers_at_once() => at_once(door, &asker, &message),
+        Ok(message) => within(door, &asker, &message).await,
+        Err(status) => Err(status),
+    };
+    match answer {
+        Ok(message) => {
+            let mut response = Response::new(Reply::new(message));
+            response.headers_mut().insert(CONTENT_TYPE, GRPC);
+            response
+        }
+        Err(status) => status.into_http(),
+    }
+}
+
+/// The answer to what does not speak gRPC as we do, if it does not.
+fn refused(head: &Parts) -> Option<Response<Reply>> {
+    let content = head.headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    let encoding = head.headers.get("grpc-encoding");
+    if head.method != Method::POST {
+        let mut response = no_call(StatusCode::METHOD_NOT_ALLOWED);
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+        Some(response)
+    } else if content.is_none_or(|content| !content.starts_with(GRPC.as_bytes())) {
+        Some(no_call(StatusCode::UNSUPPORTED_MEDIA_TYPE))
+    } else if encoding.is_some_and(|encoding| encoding != "identity") {
+        let mut response: Response<Reply> = Status::unimplemented(COMPRESSED).into_http();
+        response.headers_mut().insert("grpc-accept-encoding", HeaderValue::from_static("identity"));
+        Some(response)
+    } else {
+        None
+    }
+}
+
+fn no_call(status: StatusCode) -> Response<Reply> {
+    let mut response = Response::new(Reply::default());
+    *response.status_mut() = status;
+    response
+}
+
+/// Who asks.
+#[derive(Debug)]
+struct Asker {
+    deadline: Option<Duration>,
+    patience: Patience,
+    caller: Caller,
+}
+
+/// Asks a store that answers at once. What is large about it stays on the stack.
+#[inline(never)]
+fn at_once<S: Store + 'static>(door: &Door<S>, asker: &Asker, message: &[u8]) -> Result<Bytes, Status> {
+    match pin!(ask(door, asker, message)).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => Err(Status::unavailable("the store did not answer")),
+    }
+}
+
+/// Asks a store that makes callers wait, as long as this one does.
+async fn within<S: Store + 'static>(door: &Door<S>, asker: &Asker, message: &[u8]) -> Result<Bytes, Status> {
+    deadline::within(asker.deadline, Box::pin(ask(door, asker, message))).await?
+}
+
+async fn ask<S: Store + 'static>(door: &Door<S>, asker: &Asker, message: &[u8]) -> Result<Bytes, Status> {
+    let request = decode::request(message, asker.patience);
+    let mut request = request.map_err(|unreadable| {
+        door.note_malformed();
+        Status::invalid_argument(format!("the message cannot be read: {unreadable}"))
+    })?;
+    request.keep_what_counts(&door.settings().trust, asker.caller);
+    match ratelimit::answer(door, &request, |response| encode::response(&response)).await {
+        Ok(message) => Ok(message),
+        Err(Failure::Sent(said)) => Ok(encode::response(&ratelimit::refusal(&request, said))),
+        Err(Failure::Malformed(message)) => Err(Status::invalid_argument(message)),
+        Err(Failure::Undecided) => {
+            Err(Status::unavailable("it could not be decided whether the request may pass"))
+        }
+    }
+}

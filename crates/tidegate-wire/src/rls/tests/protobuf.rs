@@ -1,0 +1,209 @@
+//! Our reading and writing of messages beside the generated code's.
+
+use std::borrow::Cow;
+
+use envoy_types::pb::envoy::config::core::v3::HeaderValue as Header;
+use envoy_types::pb::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
+use envoy_types::pb::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::{
+    Entry, RateLimitOverride,
+};
+use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::{DescriptorStatus, RateLimit};
+use envoy_types::pb::envoy::service::ratelimit::v3::{RateLimitRequest, RateLimitResponse};
+use envoy_types::pb::google::protobuf::value::Kind;
+use envoy_types::pb::google::protobuf::{Duration, ListValue, Struct, UInt64Value, Value};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use proptest::prelude::*;
+use prost::Message as _;
+use serde_json::{Map, Value as Json, json};
+
+use super::super::{decode, encode};
+use crate::door::Patience;
+use crate::door::tests::{door, wait};
+use crate::ratelimit::{
+    self, Asked, AskedLimit, Current, Failure, Metadata, Request, Response, Status, Unit,
+};
+
+fn any_request() -> impl Strategy<Value = RateLimitRequest> {
+    let descriptors = prop::collection::vec(any_descriptor(), 0..4);
+    (".{0,9}", descriptors, any::<u32>()).prop_map(|(domain, descriptors, hits_addend)| RateLimitRequest {
+        domain,
+        descriptors,
+        hits_addend,
+    })
+}
+
+fn any_descriptor() -> impl Strategy<Value = RateLimitDescriptor> {
+    let entry = (".{0,9}", ".{0,200}").prop_map(|(key, value)| Entry { key, value });
+    let limit = (any::<u32>(), -2..9_i32)
+        .prop_map(|(requests_per_unit, unit)| RateLimitOverride { requests_per_unit, unit });
+    let hits = any::<u64>().prop_map(|value| UInt64Value { value });
+    (prop::collection::vec(entry, 0..4), prop::option::of(limit), prop::option::of(hits), any::<bool>())
+        .prop_map(|(entries, limit, hits_addend, is_negative_hits)| RateLimitDescriptor {
+            entries,
+            limit,
+            hits_addend,
+            is_negative_hits,
+        })
+}
+
+/// Bytes of a request, with some of them changed, left out or put in.
+fn nearly_a_request() -> impl Strategy<Value = Vec<u8>> {
+    let change = (any::<prop::sample::Index>(), 0..3_u8, any::<u8>());
+    (any_request(), prop::collection::vec(change, 0..4)).prop_map(|(request, changes)| {
+        let mut bytes = request.encode_to_vec();
+        for (place, how, byte) in changes {
+            let place = place.index(bytes.len() + 1);
+            match how {
+                0 if place < bytes.len() => bytes[place] = byte,
+                1 if place < bytes.len() => drop(bytes.remove(place)),
+                _ => bytes.insert(place, byte),
+            }
+        }
+        bytes
+    })
+}
+
+fn borrowed(message: &RateLimitRequest) -> Request<'_> {
+    let entry = |entry: &Entry| (entry.key.clone().leak() as &str, entry.value.clone().leak() as &str);
+    let asked = |descriptor: &RateLimitDescriptor| Asked {
+        entries: descriptor.entries.iter().map(entry).collect(),
+        limit: descriptor
+            .limit
+            .map(|limit| AskedLimit { amount: limit.requests_per_unit, unit: Unit::from_number(limit.unit) }),
+        hits: descriptor.hits_addend.map(|hits| hits.value),
+        negative: descriptor.is_negative_hits,
+    };
+    Request {
+        domain: &message.domain,
+        descriptors: message.descriptors.iter().map(asked).collect(),
+        hits: message.hits_addend.into(),
+        patience: Patience::default(),
+    }
+}
+
+fn reads_as_the_generated_code_does(bytes: &[u8]) -> Result<(), TestCaseError> {
+    let theirs = RateLimitRequest::decode(bytes);
+    match (&theirs, decode::request(bytes, Patience::default())) {
+        (Ok(theirs), Ok(ours)) => prop_assert_eq!(borrowed(theirs), ours),
+        (Err(_), Err(_)) => {}
+        (theirs, ours) => prop_assert!(false, "{theirs:?} beside {ours:?}"),
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn requests_are_read_as_the_generated_code_reads_them(bytes in nearly_a_request()) {
+        reads_as_the_generated_code_does(&bytes)?;
+    }
+
+    #[test]
+    fn so_is_rubbish(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        reads_as_the_generated_code_does(&bytes)?;
+        let (door, _) = door(super::RULES);
+        if let Ok(request) = decode::request(&bytes, Patience::default()) {
+            let answer = wait(ratelimit::answer(&door, &request, |response| encode::response(&response)));
+            prop_assert!(answer.is_ok() || matches!(answer, Err(Failure::Malformed(_) | Failure::Sent(_))));
+        }
+    }
+}
+
+#[test]
+fn groups_are_passed_over_and_their_depth_is_bounded() {
+    let nested = |depth: usize| [vec![0x7B; depth], vec![0x7C; depth]].concat();
+    assert!(decode::request(&nested(100), Patience::default()).is_ok());
+    assert!(decode::request(&nested(101), Patience::default()).is_err());
+    assert!(decode::request(&[0x7B; 100_000], Patience::default()).is_err());
+}
+
+#[test]
+fn answers_are_read_by_the_generated_code_as_they_were_meant() {
+    for (statuses, length) in [(0, 0), (1, 10), (5, 200), (2, 20_000)] {
+        let text = "x".repeat(length);
+        let response = response(statuses, &text);
+        let bytes = encode::response(&response);
+        assert_eq!(
+            (bytes[0], u32::from_be_bytes(bytes[1..5].try_into().unwrap()) as usize),
+            (0, bytes.len() - 5)
+        );
+        let read = RateLimitResponse::decode(&bytes[5..]).unwrap();
+        assert_eq!(read, expected(&response));
+    }
+}
+
+fn response(statuses: usize, text: &str) -> Response<'_> {
+    let passed = json!({ "none": null, "yes": true, "no": false, "n": -1.5, "text": text, "list": [1, [], {}], "deep": { "": {} } });
+    let Json::Object(passed) = passed else { panic!("it is an object") };
+    let header = (HeaderName::from_static("ratelimit"), HeaderValue::from_str(text).unwrap());
+    let status = |number: usize| Status {
+        over: number % 2 == 1,
+        current: (number > 0).then_some(Current { name: text.into(), amount: 7, unit: Unit::Week }),
+        remaining: u32::MAX,
+        reset_s: (number > 1).then_some(u64::MAX),
+    };
+    Response {
+        allowed: statuses % 2 == 1,
+        statuses: (0..statuses).map(status).collect(),
+        to_client: HeaderMap::from_iter([header]),
+        to_upstream: vec![(ratelimit::DELAY, text.to_owned())],
+        body: text.into(),
+        metadata: Metadata {
+            words: [("empty", Cow::Borrowed("")), ("word", Cow::Borrowed(text))].into_iter().collect(),
+            snapshot: Some(0),
+            passed,
+        },
+    }
+}
+
+fn expected(response: &Response<'_>) -> RateLimitResponse {
+    let code = |over: bool| if over { 2 } else { 1 };
+    let header = |key: &str, value: &str| Header { key: key.into(), value: value.into(), raw_value: vec![] };
+    let status = |status: &Status<'_>| DescriptorStatus {
+        code: code(status.over),
+        current_limit: status.current.as_ref().map(|current| RateLimit {
+            name: current.name.to_string(),
+            requests_per_unit: current.amount,
+            unit: current.unit as i32,
+        }),
+        limit_remaining: status.remaining,
+        duration_until_reset: status.reset_s.map(|_| Duration { seconds: i64::MAX, nanos: 0 }),
+        quota: None,
+    };
+    let mut fields: Map<String, Json> =
+        response.metadata.words.iter().map(|(name, word)| ((*name).to_owned(), json!(word))).collect();
+    fields.insert("snapshot".to_owned(), json!(response.metadata.snapshot));
+    fields.insert("metadata".to_owned(), Json::Object(response.metadata.passed.clone()));
+    RateLimitResponse {
+        overall_code: code(!response.allowed),
+        statuses: response.statuses.iter().map(status).collect(),
+        response_headers_to_add: response
+            .to_client
+            .iter()
+            .map(|(name, value)| header(name.as_str(), value.to_str().unwrap()))
+            .collect(),
+        request_headers_to_add: response
+            .to_upstream
+            .iter()
+            .map(|(name, value)| header(name, value))
+            .collect(),
+        raw_body: response.body.clone(),
+        dynamic_metadata: Some(object(fields)),
+        quota: None,
+    }
+}
+
+fn object(fields: Map<String, Json>) -> Struct {
+    Struct { fields: fields.into_iter().map(|(name, json)| (name, value(json))).collect() }
+}
+
+fn value(json: Json) -> Value {
+    let kind = match json {
+        Json::Null => Kind::NullValue(0),
+        Json::Bool(truth) => Kind::BoolValue(truth),
+        Json::Number(number) => Kind::NumberValue(number.as_f64().unwrap()),
+        Json::String(text) => Kind::StringValue(text),
+        Json::Array(list) => Kind::ListValue(ListValue { values: list.into_iter().map(value).collect() }),
+        Json::Object(fields) => Kind::StructValue(object(fields)),
+    };
+    Value { kind: Some(kind) }
+}
