@@ -19,11 +19,11 @@ use server::Server;
 pub(crate) fn run(bytes: &[u8]) {
     let mut pieces = Pieces::new(bytes);
     let clock = pieces.one_of(&[Clock::Server, Clock::Given]);
-    let domains_apart = if pieces.is_odd() { vec!["api".to_owned()] } else { Vec::new() };
+    let fronts_apart = if pieces.is_odd() { vec![vec![b"api".to_vec()]] } else { Vec::new() };
     let (way, is_one_server) = (pieces.byte(), pieces.is_odd());
     let plan = plan::made(&mut pieces);
     let server = Server::new(is_one_server, plan.len(), pieces.rest());
-    let settings = Settings { clock, domains_apart, ..Settings::default() };
+    let settings = Settings { clock, fronts_apart, ..Settings::default() };
     let store = Redis::new(server, &settings);
     go(&store, way, &plan);
     for (at, call) in store.caller().calls().iter().enumerate() {

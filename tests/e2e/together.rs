@@ -1,7 +1,7 @@
 //! Three nodes that count together in a real Redis, under load, while something happens to it.
 //!
 //! Every request must be answered, as its class says, and in time; what was admitted of each key stays within the bound of the event
-//! (docs/concepts/together.md); nobody who keeps far below a limit is refused; afterwards all is exact again without a restart.
+//! (docs/concepts/together.md), as the checker of histories finds; nobody who keeps far below a limit is refused; afterwards all is exact again without a restart.
 //! One test at a time.
 
 mod asker;
@@ -9,6 +9,7 @@ mod traffic;
 mod load;
 mod history;
 mod bounds;
+mod checked;
 mod stage;
 
 mod exactly;
@@ -16,6 +17,7 @@ mod alone;
 mod cluster;
 mod lost;
 mod tenant;
+mod tier;
 mod sentinel;
 mod network;
 

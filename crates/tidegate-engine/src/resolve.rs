@@ -150,6 +150,7 @@ impl<'a, 'v> Writer<'a, 'v> {
         } else if counter.count_by(self.domain, rule, (facts, &mut addresses)).is_none() {
             return Ok(());
         }
+        counter.live_with_tier(self.domain, facts);
         let (tier, limits) = tier_of(rule, facts);
         let times = self.times(chosen);
         let cost = times.saturating_mul(rule_cost(&rule.cost, facts));
@@ -190,7 +191,8 @@ impl<'a, 'v> Writer<'a, 'v> {
         let cost = if amount == 0 { cost.saturating_mul(2) } else { cost };
         let at = LimitAt { rule: 0, tier: Tier::Override, limit: 0 };
         let part = part(chosen, at, (&limit, cost));
-        keys::brought_along(self.domain, asked, &identity, |key| {
+        let facts = &self.matches.views.first.facts;
+        keys::brought_along((self.domain, facts), asked, &identity, |key| {
             self.push_part(&key.into(), (&limit, Pay::IfAdmitted), part).map(|_| ())
         })
     }
@@ -243,9 +245,9 @@ impl<'a, 'v> Writer<'a, 'v> {
 
     #[cold]
     fn idempotency(&mut self, name: &str) -> Result<(), Malformed> {
-        let tenant = self.domain.tenant.and_then(|tenant| self.matches.views.first.facts.get(tenant));
-        let home: SmallVec<[&[u8]; 2]> =
-            [Some(self.domain.name.as_bytes()), tenant.map(str::as_bytes)].into_iter().flatten().collect();
+        let facts = &self.matches.views.first.facts;
+        let tenant = self.domain.tenant.and_then(|tenant| facts.get(tenant));
+        let home = keys::tenants_home(self.domain, facts, tenant);
         let key =
             Key { home: &home, own: &[b"idempotency", name.as_bytes()] }.encode().map_err(PlanError::from)?;
         let keep_us = u64::try_from(KEEP.as_micros()).unwrap_or(u64::MAX);

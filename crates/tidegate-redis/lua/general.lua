@@ -7,7 +7,7 @@ if now == 0 then
 end
 
 local places, counters, many = {}, {}, 0
-local record_key, index_key, name_key, keep, print_of, has_asked, asked, key
+local record_key, index_key, name_key, keep, print_of, has_asked, asked, whole_print, key
 
 many, at = read('<B', told, at)
 for number = 1, many do
@@ -37,7 +37,7 @@ for number = 1, many do
   charges[number] = charge
   charge.payer = charges[payer]
 end
-name_key, keep, print_of, has_asked, asked, record_key, index_key, at = read('<Bdc8Bc8BB', told, at)
+name_key, keep, print_of, has_asked, asked, record_key, index_key, whole_print, at = read('<Bdc8Bc8BBc8', told, at)
 name_key, record_key, index_key = KEYS[name_key], KEYS[record_key], KEYS[index_key]
 
 -- Whether all calendars hold this instant, for the ways that need it.
@@ -75,13 +75,18 @@ local function lasting_note(note_key)
     return is_known(version) and stop > now and note
   end
 end
+-- Whether what a ticket holds is what it is thought to hold. A record without a fingerprint is of a node that writes none.
+local function is_meant(note)
+  local behind = 10 + 9 * #charges
+  return #note == behind or #note == behind + 8 and string.sub(note, behind + 1) == whole_print
+end
 local record = lasting_note(record_key)
 local taken = op == 3 and (record or lasting_note(index_key))
 if ask then
   return ask
 elseif taken then
   return 'T'
-elseif op == 4 and not record then
+elseif op == 4 and not (record and is_meant(record)) then
   return 'G'
 end
 
@@ -115,6 +120,7 @@ if op == 1 or op == 3 then
         lend(charge.place, loan_of(stop, hold, ticket, charge.counter, charge.cost, charge.booked))
       end
     end
+    held[#held + 1] = whole_print
     writes[#writes + 1] = { record_key, table.concat(held), stop }
     if index_key then
       writes[#writes + 1] = { index_key, pack('<Bd', VERSION, stop) .. string.sub(told, at), stop }

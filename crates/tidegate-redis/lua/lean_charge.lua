@@ -4,7 +4,11 @@
         local expires
         if own_n < SECOND_KIND then
           -- A meter: units, their mark, and the time in which they drain.
-          if since_n + span_n <= now or since_n > now + 1000000 then
+          local old = since_n + span_n
+          if old > before then
+            before = old
+          end
+          if old <= now or since_n > now + 1000000 then
             used_n, since_n, part_n = 0, now, 0
           else
             if part_n >= units_n then
@@ -43,6 +47,10 @@
         else
           -- A window: units, its beginning, and its length with the units of the window before it, if that counts.
           local time, start, newest, oldest = now, nil, 0, 0
+          local old = own_n < FIFTH_KIND and since_n + per_n or since_n + 2 * per_n
+          if old > before then
+            before = old
+          end
           if bytes > 0 and since_n <= now + 1000000 then
             if time < since_n then
               time = since_n

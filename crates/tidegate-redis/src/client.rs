@@ -48,6 +48,7 @@ use connector::{Recipe, Role};
 use credentials::Credentials;
 use nodes::Nodes;
 use task::Background;
+use tls::Encryption;
 use topology::Topology;
 
 /// Servers, and the way to them. Everything in the background ends when it is dropped.
@@ -71,12 +72,18 @@ pub enum OpenError {
         /// What the system says.
         source: std::io::Error,
     },
+    /// What the files with certificates and a key hold cannot be used.
+    #[error("the certificates for Redis cannot be used: {reason}")]
+    Unusable {
+        /// Why.
+        reason: String,
+    },
 }
 
 impl Client {
     /// Begins to connect; what happens in the background happens on `runtime`. Until servers are connected, calls fail at once.
     pub fn open(address: Address, settings: Settings, runtime: &Handle) -> Result<Self, OpenError> {
-        let tls = address.tls.then(|| tls::read(&settings.certificates)).transpose()?;
+        let tls = address.tls.then(|| Encryption::open(&settings.certificates)).transpose()?;
         let (patience, look_around, deadline) = (settings.patience, settings.look_around, settings.deadline);
         let recipe = Recipe {
             credentials: Credentials {

@@ -3,6 +3,7 @@
 //! A draft is for the charges of one home, or of homes that can be named in one call. It travels with a reservation, so that
 //! any node can settle it.
 
+mod held;
 mod travel;
 
 use std::time::Duration;
@@ -14,6 +15,8 @@ use crate::bytes::{double, put_double};
 use crate::call::{Call, Priority};
 use crate::names::{Form, Names, Seat};
 use crate::scripts;
+
+pub(crate) use held::{Fingerprint, Held};
 
 /// The most values that one value can run over into: 16 entries each.
 const MOST_LEVELS: u8 = 15;
@@ -53,14 +56,8 @@ pub(crate) struct Draft {
     /// Where what the ticket holds is remembered, and where its draft is.
     pub(crate) record: Option<Vec<u8>>,
     pub(crate) index: Option<Vec<u8>>,
-}
-
-/// What a reservation holds: a draft for each call that it takes.
-#[derive(Clone)]
-pub(crate) struct Held {
-    pub(crate) drafts: Vec<Draft>,
-    /// Whether its drafts are written down with another server than its counters.
-    pub(crate) apart: bool,
+    /// Of the whole that is remembered there.
+    fingerprint: Fingerprint,
 }
 
 /// A value that the plan touches.
@@ -110,6 +107,7 @@ impl Draft {
             name: None,
             record: None,
             index: None,
+            fingerprint: [0; 8],
         };
         let mut known: SmallVec<[(u8, u32); 8]> = SmallVec::new();
         for (index, charge) in plan.charges().enumerate().filter(|(index, _)| mine(*index)) {
@@ -201,6 +199,7 @@ impl Draft {
         self.write_name(&mut keys, &mut told);
         told.push(keys.add_if(self.record.as_deref()));
         told.push(keys.add_if(self.index.as_deref()));
+        told.extend(self.fingerprint);
         told.extend_from_slice(rest);
         let call = Call::new(&scripts::GENERAL, keys.0, SmallVec::from_iter([told]));
         Call { deadline: self.deadline, priority: self.priority, ..call }

@@ -33,7 +33,7 @@ pub(crate) struct Names {
     prefix: Vec<u8>,
     secret: [u8; 16],
     ids: SipHasher13,
-    /// Domains whose tags tell them: what homes in them begin with, and their part of the tag.
+    /// Domains and others whose tags tell them: what homes in them begin with, and their part of the tag.
     apart: Vec<(EncodedParts, [u8; 4])>,
 }
 
@@ -81,8 +81,9 @@ impl Names {
     /// As the operator set them.
     pub(crate) fn of(settings: &Settings) -> Self {
         let mut names = Self::new(&settings.prefix, settings.secret);
-        for domain in &settings.domains_apart {
-            names.apart.push((EncodedParts::new(&[domain.as_bytes()]), names.domain(domain.as_bytes())));
+        for front in &settings.fronts_apart {
+            let front: Vec<&[u8]> = front.iter().map(Vec::as_slice).collect();
+            names.apart.push((EncodedParts::new(&front), names.front(&front)));
         }
         names
     }
@@ -145,9 +146,18 @@ impl Names {
         self.tag_of(home, &self.hasher(&[home]))
     }
 
-    /// What stands for a domain in tags that tell it.
-    pub(crate) fn domain(&self, domain: &[u8]) -> [u8; 4] {
-        first_digits(&self.hasher(&[b"domain", domain]))
+    /// What stands for what a home begins with, such as a domain, in tags that tell it.
+    pub(crate) fn front(&self, front: &[&[u8]]) -> [u8; 4] {
+        let mut hasher = self.hasher(&[b"domain"]);
+        for part in front {
+            put(part, &mut hasher);
+        }
+        first_digits(&hasher)
+    }
+
+    /// Whether homes that begin so tell it in their tags.
+    pub(crate) fn is_apart(&self, front: &EncodedParts) -> bool {
+        self.apart.iter().any(|(apart, _)| apart == front)
     }
 
     /// Where a plan's name is remembered, and with which home.

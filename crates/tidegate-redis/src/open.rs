@@ -1,6 +1,6 @@
 //! Drafts of the reservations that this node made, so that settling one of them takes one trip. Others are looked up.
 //!
-//! A ticket is the id of one decision and never of another: what is remembered under it is what is written down.
+//! If a ticket was used again since then, by whichever node, what is written down under it has another fingerprint, and is looked up.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};

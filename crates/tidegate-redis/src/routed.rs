@@ -1,4 +1,4 @@
-//! Tenants and domains with servers of their own: calls go by the tag of their keys, which stands for the home.
+//! Tenants, tiers and domains with servers of their own: calls go by the tag of their keys, which stands for the home.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -13,26 +13,26 @@ pub struct Routed<C> {
     others: C,
     own: Vec<C>,
     by_tag: HashMap<Tag, usize>,
-    by_domain: HashMap<[u8; 4], usize>,
+    by_front: HashMap<[u8; 4], usize>,
 }
 
 impl<C: Caller> Routed<C> {
     /// All calls go to that caller, until homes are given others.
     pub fn new(others: C) -> Self {
-        Self { others, own: Vec::new(), by_tag: HashMap::new(), by_domain: HashMap::new() }
+        Self { others, own: Vec::new(), by_tag: HashMap::new(), by_front: HashMap::new() }
     }
 
-    /// Calls for the counters of these homes, each as its parts, go to a caller of their own. A domain alone stands for all homes
-    /// in it that have no other caller; it must be [apart](Settings::domains_apart). Homes that have the same tag by chance,
+    /// Calls for the counters of these homes, each as its parts, go to a caller of their own. What is [apart](Settings::fronts_apart),
+    /// such as a domain alone, stands for all homes that begin so and have no other caller. Homes that have the same tag by chance,
     /// one in 16 million, go with them.
     pub fn route<'h>(&mut self, settings: &Settings, homes: impl IntoIterator<Item = &'h [&'h [u8]]>, to: C) {
         let names = Names::of(settings);
         for home in homes {
-            if let [domain] = home {
-                self.by_domain.insert(names.domain(domain), self.own.len());
+            let encoded = tidegate_core::EncodedParts::new(home);
+            if names.is_apart(&encoded) {
+                self.by_front.insert(names.front(home), self.own.len());
             } else {
-                let home = tidegate_core::EncodedParts::new(home);
-                self.by_tag.insert(names.tag(home.as_bytes()), self.own.len());
+                self.by_tag.insert(names.tag(encoded.as_bytes()), self.own.len());
             }
         }
         self.own.push(to);
@@ -48,7 +48,7 @@ impl<C: Caller> Routed<C> {
             return None;
         }
         let tag = tag?;
-        self.by_tag.get(&tag).or_else(|| self.by_domain.get(&tag.domain()?)).copied()
+        self.by_tag.get(&tag).or_else(|| self.by_front.get(&tag.front()?)).copied()
     }
 }
 
@@ -160,7 +160,7 @@ mod tests {
 
     #[tokio::test]
     async fn all_of_a_domain_goes_to_its_own_server_but_for_tenants_that_have_another() {
-        let settings = Settings { domains_apart: vec!["api".to_owned()], ..Settings::default() };
+        let settings = Settings { fronts_apart: vec![vec![b"api".to_vec()]], ..Settings::default() };
         let mut routed = Routed::new(Called::default());
         routed.route(&settings, [&[b"api".as_slice()][..]], Called::default());
         routed.route(&settings, [&[b"api".as_slice(), b"acme"][..]], Called::default());
@@ -175,5 +175,26 @@ mod tests {
         let [one, other] = [homes[1].0, homes[2].0].map(|home| tag(&settings, home));
         assert_eq!(one[..4], other[..4], "they tell their domain");
         assert_eq!(one.len(), 8);
+    }
+
+    #[tokio::test]
+    async fn a_tiers_tenants_go_to_its_own_server_but_for_those_that_have_another() {
+        let tier: [&[u8]; 4] = [b"", b"api", b"plan", b"pro"];
+        let fronts_apart = vec![tier.map(<[u8]>::to_vec).to_vec(), vec![b"api".to_vec()]];
+        let settings = Settings { fronts_apart, ..Settings::default() };
+        let acme: [&[u8]; 5] = [b"", b"api", b"plan", b"pro", b"acme"];
+        let mut routed = Routed::new(Called::default());
+        routed.route(&settings, [&tier[..]], Called::default());
+        routed.route(&settings, [&[b"api".as_slice()][..]], Called::default());
+        routed.route(&settings, [&[b"api".as_slice(), b"acme"][..], &acme[..]], Called::default());
+        let homes: [(&[&[u8]], u32); 6] = [
+            (&[b"", b"api", b"plan", b"pro", b"beta"], 1),
+            (&acme, 2),
+            (&[b"api", b"acme"], 4),
+            (&[b"api", b"beta"], 8),
+            (&[b"", b"api", b"plan", b"free", b"beta"], 16),
+            (&[b"", b"api"], 32),
+        ];
+        assert_eq!(called(&settings, &routed, &homes).await, [48, 1, 8, 6]);
     }
 }

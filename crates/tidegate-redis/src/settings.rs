@@ -10,9 +10,9 @@ pub struct Settings {
     pub prefix: String,
     /// What names are hashed with: the same on all nodes, and secret if what callers send is.
     pub secret: [u8; 16],
-    /// Domains that have servers of their own: their keys tell the domain and are four bytes longer, so that they can be
-    /// [routed](crate::Routed::route) as a whole. The same on all nodes.
-    pub domains_apart: Vec<String>,
+    /// What homes begin with that have servers of their own as a whole, such as a domain alone: their keys tell it and are four
+    /// bytes longer, so that they can be [routed](crate::Routed::route). The same on all nodes.
+    pub fronts_apart: Vec<Vec<Vec<u8>>>,
     /// Whose clock counts.
     pub clock: Clock,
 }
@@ -33,7 +33,7 @@ impl Default for Settings {
         Self {
             prefix: DEFAULT_PREFIX.to_owned(),
             secret: *b"tidegate counter",
-            domains_apart: Vec::new(),
+            fronts_apart: Vec::new(),
             clock: Clock::Server,
         }
     }
@@ -44,7 +44,7 @@ impl std::fmt::Debug for Settings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Settings")
             .field("prefix", &self.prefix)
-            .field("domains_apart", &self.domains_apart)
+            .field("fronts_apart", &self.fronts_apart.len())
             .field("clock", &self.clock)
             .finish_non_exhaustive()
     }

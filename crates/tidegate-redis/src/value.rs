@@ -1,7 +1,9 @@
 //! Values as the scripts write them, read as states: to look at a counter without asking anything of it.
 //!
 //! Every value begins with a version and flags: 128 if further values follow it (and until when), 64 if some of it is lent (when the
-//! first loan is due, and the last), and 1 if it is packed and all its entries are small: 22 bytes each.
+//! first loan is due, and the last), and 1 if it is packed and all its entries are small: 22 bytes each. Such a value's other flags are a
+//! number n from 1 on if its key lasts at least until the first multiple of 2^(19 + n) us after all of its entries have expired.
+//! Whoever does not know of it sets the end of the key with every write, and n to nothing.
 
 use tidegate_core::{State, portable};
 

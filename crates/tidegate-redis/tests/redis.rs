@@ -12,6 +12,8 @@ mod history;
 mod course;
 #[path = "redis/differential.rs"]
 mod differential;
+#[path = "redis/tickets.rs"]
+mod tickets;
 #[path = "redis/across.rs"]
 mod across;
 #[path = "redis/keys.rs"]

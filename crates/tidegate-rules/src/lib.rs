@@ -27,6 +27,7 @@ pub mod descriptors;
 pub mod rule;
 pub mod home;
 pub mod snapshot;
+pub mod apart;
 pub mod switch;
 mod secrets;
 mod compile;

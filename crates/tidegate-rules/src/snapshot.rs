@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tidegate_core::network::Prefixes;
 
+use crate::apart::Apart;
 use crate::descriptors::Tree;
 use crate::identity::Identity;
 use crate::matcher::Matcher;
@@ -51,6 +52,8 @@ pub struct Domain {
     pub brought: Mode,
     /// The strictest class of its rules, for a check of which nothing else is known.
     pub class: Class,
+    /// Tiers whose tenants' counters live apart.
+    pub tiers_apart: Vec<Apart>,
 }
 
 impl Snapshot {

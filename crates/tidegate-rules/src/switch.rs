@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::rule::{Action, Mode, Rule};
+use crate::rule::{Action, Mode, Plain, Rule};
 use crate::snapshot::{Domain, Snapshot};
 
 /// The mode that is set for a rule of a domain, or for limits that come with descriptors if no rule is named; `None` leaves
@@ -41,7 +41,9 @@ impl Domain {
     /// Works out what follows from the modes of all rules.
     pub(crate) fn settle_modes(&mut self) {
         for rule in &mut self.rules {
-            rule.plain = rule.plain();
+            // Where tiers live apart, it takes a look at the tier to know where a tenant's counters are.
+            let is_prepared = |plain: &Plain| plain.tenant.is_none() || self.tiers_apart.is_empty();
+            rule.plain = rule.plain().filter(is_prepared);
         }
         let mut own = self.rules.iter().filter(|rule| rule.tree.is_none());
         self.is_plain = own.all(|rule| rule.plain.is_some());

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use tidegate_core::Limit;
 use tidegate_redis::client::Address;
+use tidegate_rules::apart::Tier;
 use tidegate_wire::door::Undecided;
 pub use tidegate_wire::trust::Shown;
 use tidegate_wire::{Trusted, headers};
@@ -33,7 +34,7 @@ pub struct Config {
     /// Where counters live.
     pub store: StoreKind,
     /// Tenants and domains whose counters live elsewhere.
-    pub stores: Vec<TenantStore>,
+    pub stores: Vec<OwnStore>,
     /// How Redis is asked.
     pub redis: Redis,
     /// What is logged, and how.
@@ -100,22 +101,29 @@ pub enum StoreKind {
     Redis(Address),
 }
 
-/// A tenant, or a domain, with servers of its own.
+/// Somebody with servers of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TenantStore {
-    /// The domain.
-    pub domain: String,
-    /// The tenant's value; all of the domain without one, but for tenants that have their own.
-    pub tenant: Option<String>,
+pub struct OwnStore {
+    /// Who that is.
+    pub whose: Whose,
     /// Where its counters live.
     pub address: Address,
 }
 
-impl TenantStore {
-    /// What the homes of its counters begin with.
-    pub(crate) fn home(&self) -> impl Iterator<Item = &[u8]> {
-        std::iter::once(&self.domain).chain(&self.tenant).map(String::as_bytes)
-    }
+/// Who has servers of its own: the narrower goes before the wider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// A tenant of a domain.
+    Tenant {
+        /// The domain.
+        domain: String,
+        /// The tenant.
+        tenant: String,
+    },
+    /// All tenants of a tier that have none of their own.
+    Tier(Tier),
+    /// All of a domain, but for tenants and tiers that have their own.
+    Domain(String),
 }
 
 /// How Redis is asked, where counters live there.

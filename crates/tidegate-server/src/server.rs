@@ -102,7 +102,9 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
     let (stack, opened) = stack::build(config, &cores, clock())?;
     let resort = LastResort::new(config.last_resort.node, config.last_resort.tenant);
     let engine = Arc::new(Engine::new(stack).with_last_resort(resort));
-    let loading = Loading { engine: Arc::clone(&engine), status: Arc::clone(&status), clock: clock.clone() };
+    let tiers = stack::tiers(&config.stores);
+    let loading =
+        Loading { engine: Arc::clone(&engine), status: Arc::clone(&status), clock: clock.clone(), tiers };
     let loader = Loader::start(config.rules.clone(), loading)?;
     let health = Arc::new(Health::new().await);
     let listeners = Listeners::bind(config).await?;

@@ -1,5 +1,7 @@
 //! The store behind all doors, composed once, top to bottom.
 
+mod routes;
+
 use tidegate_core::{Plan, Ticket, Timestamp};
 use tidegate_redis::client::{self, Address, Certificates, Login};
 use tidegate_redis::{Client, Redis, Routed};
@@ -8,10 +10,12 @@ use tidegate_store::{Answer, Hold, Memory, Settlement, Store, StoreError, Verdic
 use tokio::runtime::Handle;
 
 use crate::checkpoint::{self, Opened};
-use crate::config::{Config, StoreKind, TenantStore};
+use crate::config::{Config, OwnStore, StoreKind};
 use crate::cores::Cores;
 use crate::error::Error;
 use crate::secret;
+
+pub(crate) use routes::tiers;
 
 /// What decides.
 #[derive(Debug)]
@@ -27,7 +31,7 @@ pub(crate) enum Stack {
 /// - what could not be decided together is decided by this node alone, by its part of each limit: above all else, because
 ///   it must hear of every failure;
 /// - what is decided together is one script in Redis;
-/// - tenants may have servers of their own: below the script, so that a plan that meets several of them is decided like one
+/// - tenants and tiers may have servers of their own: below the script, so that a plan that meets several of them is decided like one
 ///   that meets several shards;
 /// - deadlines, and circuits by shard, are in the client of each.
 pub(crate) type Shared = Fallback<Redis<Routed<Client>>>;
@@ -54,20 +58,15 @@ fn shared(config: &Config, cores: &Cores, address: &Address) -> Result<Shared, E
     let settings = tidegate_redis::Settings {
         prefix: config.redis.prefix.clone(),
         secret: secret.unwrap_or(defaults.secret),
-        domains_apart: config
-            .stores
-            .iter()
-            .filter(|store| store.tenant.is_none())
-            .map(|store| store.domain.clone())
-            .collect(),
+        fronts_apart: routes::fronts(&config.stores),
         ..defaults
     };
     let mut routed = Routed::new(client(config, cores, address)?);
-    let mut stores: Vec<&TenantStore> = config.stores.iter().collect();
+    let mut stores: Vec<&OwnStore> = config.stores.iter().collect();
     while let Some(address) = stores.first().map(|store| store.address.clone()) {
         let (there, elsewhere): (Vec<_>, Vec<_>) =
             stores.into_iter().partition(|store| store.address == address);
-        let homes: Vec<Vec<&[u8]>> = there.iter().map(|store| store.home().collect()).collect();
+        let homes: Vec<_> = there.iter().flat_map(|store| routes::homes(store, &config.stores)).collect();
         routed.route(&settings, homes.iter().map(Vec::as_slice), client(config, cores, &address)?);
         stores = elsewhere;
     }

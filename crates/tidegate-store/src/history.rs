@@ -11,7 +11,7 @@ use replay::Replay;
 /// How far a store may stray from core: nothing for an exact one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Claims {
-    /// Units that one charge may be admitted past its limit.
+    /// Units that may be admitted past a limit, all charges together.
     pub over: u64,
     /// Units that may still be left of a limit when it refuses.
     pub early: u64,

@@ -25,12 +25,14 @@ async fn a_redis_that_is_gone_for_five_seconds_and_comes_back_empty() {
     let stage = Stage::on(&redis.url()).await;
     let load = stage.load("gone");
     load.go_on(2 * SECOND);
+    let lost = load.age();
     redis.kill();
     load.go_on(5 * SECOND);
     redis.restart_empty();
     let recovered = stage.recovers("gone", BACK).await;
+    let told = stage.has_told(&load).await;
     load.go_on(2 * SECOND);
-    let figures = judge("gone for 5 s", &load.stop(), Forgot::All(1), recovered);
+    let figures = judge("gone for 5 s", &load.stop(), Forgot::All(lost, told), recovered);
     assert!(figures.local > 0 && figures.undecided > 0, "it was not missed: {figures:?}");
     assert!(figures.without < 5 * SECOND + BACK);
 }
@@ -61,10 +63,12 @@ async fn a_redis_that_restarts_empty() {
     let stage = Stage::on(&redis.url()).await;
     let load = stage.load("empty");
     load.go_on(2 * SECOND);
+    let lost = load.age();
     redis.restart_empty();
     let recovered = stage.recovers("empty", BACK).await;
+    let told = stage.has_told(&load).await;
     load.go_on(2 * SECOND);
-    judge("restart empty", &load.stop(), Forgot::All(1), recovered);
+    judge("restart empty", &load.stop(), Forgot::All(lost, told), recovered);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -64,6 +64,10 @@ impl Event {
         self.to.saturating_sub(self.from)
     }
 
+    pub(super) fn is_refused(&self) -> bool {
+        self.status() == 429
+    }
+
     fn status(&self) -> u16 {
         self.said.as_ref().map_or(0, |said| said.status)
     }

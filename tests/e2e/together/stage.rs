@@ -92,6 +92,14 @@ impl Stage {
         start.elapsed()
     }
 
+    /// Waits until all nodes have noticed a loss and told what they knew; when that was in the life of a load.
+    pub(super) async fn has_told(&self, load: &Load) -> Duration {
+        self.all_say("ratelimit_store_losses_total 1").await;
+        self.all_say("ratelimit_counters_untold 0").await;
+        // The last is on its way when none are left.
+        load.age() + DEADLINE
+    }
+
     /// Whether every node decides exactly, whatever the class and wherever the key lives.
     fn is_exact(&self, series: &str) -> bool {
         self.doors().into_iter().all(|door| {

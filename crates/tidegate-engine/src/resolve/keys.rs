@@ -38,6 +38,16 @@ impl<'a> Counter<'a> {
         Self { front: &rule.home.front, tenant: None, lives_with_tenant, values: SmallVec::new() }
     }
 
+    /// Has it live with the tier of the request, if that lives apart: what is counted for each tenant does.
+    #[inline]
+    pub(super) fn live_with_tier(&mut self, domain: &'a Domain, facts: &Facts<'_>) {
+        if self.lives_with_tenant
+            && let Some(tier) = domain.tier_apart(facts)
+        {
+            self.front = tier.front();
+        }
+    }
+
     /// Adds the values that the rule counts by; `None` if the request lacks one.
     #[inline]
     pub(super) fn count_by<'v: 'a>(
@@ -94,7 +104,7 @@ fn read_addresses(domain: &Domain, rule: &Rule, facts: &Facts<'_>, addresses: &m
 
 /// Gives the key of a limit that came with its descriptor to `then`: as a rule of the tree would have it.
 pub(super) fn brought_along<T>(
-    domain: &Domain,
+    (domain, facts): (&Domain, &Facts<'_>),
     asked: &Descriptor<'_>,
     limit: &str,
     then: impl FnOnce(Key<'_>) -> T,
@@ -102,12 +112,28 @@ pub(super) fn brought_along<T>(
     let name = domain.tenant.map(|tenant| domain.names.name(tenant));
     let tenant = name.and_then(|name| asked.entries.iter().find(|(key, _)| *key == name));
     let entries = asked.entries.iter().flat_map(|(key, value)| [key.as_bytes(), value.as_bytes()]);
-    let (domain, limit, no_rule): (_, _, &[u8]) = (domain.name.as_bytes(), limit.as_bytes(), b"");
+    let (limit, no_rule): (_, &[u8]) = (limit.as_bytes(), b"");
     if let Some((_, tenant)) = tenant {
         let own: SmallVec<[&[u8]; 8]> = [limit, no_rule].into_iter().chain(entries).collect();
-        then(Key { home: &[domain, tenant.as_bytes()], own: &own })
+        then(Key { home: &tenants_home(domain, facts, Some(tenant)), own: &own })
     } else {
-        let home: SmallVec<[&[u8]; 8]> = [domain, no_rule].into_iter().chain(entries).collect();
+        let home: SmallVec<[&[u8]; 8]> =
+            [domain.name.as_bytes(), no_rule].into_iter().chain(entries).collect();
         then(Key { home: &home, own: &[limit] })
     }
+}
+
+/// The home of what is a tenant's, or the domain's if there is none.
+pub(super) fn tenants_home<'v>(
+    domain: &'v Domain,
+    facts: &Facts<'_>,
+    tenant: Option<&'v str>,
+) -> SmallVec<[&'v [u8]; 5]> {
+    let mut home: SmallVec<[&[u8]; 5]> = SmallVec::new();
+    match domain.tier_apart(facts).filter(|_| tenant.is_some()) {
+        Some(tier) => home.extend(tier.home()),
+        None => home.push(domain.name.as_bytes()),
+    }
+    home.extend(tenant.map(str::as_bytes));
+    home
 }

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use tidegate_rules::{Snapshot, Source as File, compile};
 
 use super::*;
+use crate::check::Descriptor;
 use crate::matching;
 
 const RULES: &str = "
@@ -64,6 +65,66 @@ fn a_plan_has_its_caller_s_patience_and_none_if_there_is_none() {
             assert_eq!(resolved.unwrap().plan.patience(), meant.map(Duration::from_millis));
         }
     }
+}
+
+const TIERS: &str = "domain: api
+tenant: org
+rules:
+  - { name: per-user, by: [user], limit: 10/s, tiers: { pro: 20/s }, block_for: 1m }
+  - { name: daily, by: [user], limit: 100/d }
+  - { name: per-ip, by: [ip], scope: global, limit: 10/s }
+descriptors:
+  - { key: org, rate_limit: { unit: second, requests_per_unit: 5 } }
+";
+
+/// The homes of what a check is charged and of its name, in parts; each once.
+fn homes(snapshot: &Snapshot, check: &Check<'_>) -> Vec<Vec<u8>> {
+    let domain = snapshot.domain("api").unwrap();
+    let matches = matching::find(check, domain).unwrap();
+    let plan = super::plan(check, domain, &matches, (Timestamp::ZERO, Ticket::default())).unwrap().plan;
+    let name = plan.idempotency().map(|name| name.key.as_ref().home());
+    let mut homes: Vec<Vec<u8>> =
+        plan.charges().map(|charge| charge.key.home()).chain(name).map(<[u8]>::to_vec).collect();
+    homes.sort();
+    homes.dedup();
+    homes
+}
+
+#[test]
+fn what_is_a_tenants_lives_with_a_tier_that_lives_apart() {
+    use tidegate_core::EncodedParts;
+    use tidegate_rules::apart::Tier;
+    let mut snapshot = compile(vec![File::new("rules.yaml", TIERS)]).snapshot.unwrap();
+    let tier = |domain: &str| {
+        let [domain, attribute, value] = [domain, "plan", "pro"].map(str::to_owned);
+        Tier { domain, attribute, value }
+    };
+    assert_eq!(snapshot.set_apart(&[tier("api"), tier("elsewhere")]), [] as [&Tier; 0]);
+    let entries = [("org", "acme")];
+    let brought = Some(Override { amount: 5, per: Duration::from_secs(60) });
+    let descriptors = [
+        Descriptor { entries: &entries, cost: None, limit: None },
+        Descriptor { entries: &entries, cost: None, limit: brought },
+    ];
+    let asked = |plan: &'static str| {
+        let attributes = [("org", "acme"), ("user", "bob"), ("ip", "192.0.2.1"), ("plan", plan)];
+        let check = Check {
+            attributes: &attributes,
+            descriptors: &descriptors,
+            idempotency_key: Some("once"),
+            ..Check::new("api")
+        };
+        homes(&snapshot, &check)
+    };
+    let home = |parts: &[&[u8]]| EncodedParts::new(parts).as_bytes().to_vec();
+    let everybody =
+        asked("free").into_iter().find(|home| home.windows(6).any(|part| part == b"per-ip")).unwrap();
+    let mut pro = vec![home(&[b"", b"api", b"plan", b"pro", b"acme"]), everybody.clone()];
+    let mut free = vec![home(&[b"api", b"acme"]), everybody];
+    pro.sort();
+    free.sort();
+    assert_eq!(asked("pro"), pro);
+    assert_eq!(asked("free"), free);
 }
 
 proptest! {

@@ -1,5 +1,6 @@
 //! Makes connections to one server: encrypted or not, as somebody, with the scripts loaded, and to a master where it must be one.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
@@ -13,6 +14,7 @@ use super::address::Place;
 use super::credentials::Credentials;
 use super::reply::{Reply, trouble_of};
 use super::secret::Secret;
+use super::tls::{Encryption, Files};
 use crate::{Fault, Script};
 
 /// Everything that is the same for all servers.
@@ -21,7 +23,7 @@ pub(crate) struct Recipe {
     pub(crate) credentials: Credentials,
     pub(crate) database: u16,
     /// Certificates, if connections are encrypted.
-    pub(crate) tls: Option<TlsCertificates>,
+    pub(crate) tls: Option<Arc<Encryption>>,
     pub(crate) scripts: &'static [&'static Script],
     pub(crate) role: Role,
     /// Whether calls can be made one, because the server has all keys.
@@ -41,10 +43,11 @@ pub(crate) enum Role {
     Master,
 }
 
-/// A new connection, and the password that was used for it.
+/// A new connection, and what was used for it.
 pub(crate) struct Connected {
     pub(crate) connection: MultiplexedConnection,
     pub(crate) password: Option<Secret>,
+    pub(crate) certificates: Option<Arc<Files>>,
 }
 
 impl Recipe {
@@ -58,7 +61,9 @@ impl Recipe {
             tracing::warn!(%place, %error, "the password file cannot be read");
             Fault::Refused("NOAUTH")
         })?;
-        let client = self.client(place).map_err(|error| fault(&error))?;
+        let certificates = self.certificates().await;
+        let tls = certificates.as_deref().map(Files::certificates);
+        let client = client(place, tls).map_err(|error| fault(&error))?;
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(None)
             .set_response_timeout(None)
@@ -67,24 +72,14 @@ impl Recipe {
         let mut connection = connecting.map_err(|error| fault(&error))?;
         self.introduce(&mut connection, password.as_ref()).await?;
         self.load_scripts(&mut connection).await?;
-        Ok(Connected { connection, password })
+        Ok(Connected { connection, password, certificates })
     }
 
-    fn client(&self, place: &Place) -> redis::RedisResult<redis::Client> {
-        let (host, port) = (place.host.clone(), place.port);
-        let address = match self.tls {
-            None => ConnectionAddr::Tcp(host, port),
-            Some(_) => ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None },
-        };
-        // Whatever the server has to say is for us to hear, one thing after another.
-        let silent = RedisConnectionInfo::default().set_skip_set_lib_name();
-        let info = address
-            .into_connection_info()?
-            .set_tcp_settings(TcpSettings::default().set_nodelay(true))
-            .set_redis_settings(silent);
+    /// The certificates as they are now, if connections are encrypted.
+    pub(crate) async fn certificates(&self) -> Option<Arc<Files>> {
         match &self.tls {
-            Some(certificates) => redis::Client::build_with_tls(info, certificates.clone()),
-            None => redis::Client::open(info),
+            Some(tls) => Some(tls.latest().await),
+            None => None,
         }
     }
 
@@ -118,6 +113,24 @@ impl Recipe {
             return Err(Fault::Refused("READONLY"));
         }
         Ok(())
+    }
+}
+
+fn client(place: &Place, tls: Option<TlsCertificates>) -> redis::RedisResult<redis::Client> {
+    let (host, port) = (place.host.clone(), place.port);
+    let address = match tls {
+        None => ConnectionAddr::Tcp(host, port),
+        Some(_) => ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None },
+    };
+    // Whatever the server has to say is for us to hear, one thing after another.
+    let silent = RedisConnectionInfo::default().set_skip_set_lib_name();
+    let info = address
+        .into_connection_info()?
+        .set_tcp_settings(TcpSettings::default().set_nodelay(true))
+        .set_redis_settings(silent);
+    match tls {
+        Some(certificates) => redis::Client::build_with_tls(info, certificates),
+        None => redis::Client::open(info),
     }
 }
 

@@ -18,6 +18,7 @@ use super::health::Health;
 use super::reply::{Reply, trouble_of};
 use super::secret::Secret;
 use super::task::Background;
+use super::tls::Files;
 use super::trouble::Trouble;
 use crate::{Call, Fault};
 
@@ -179,6 +180,13 @@ struct Keeper {
     health: Arc<Health>,
 }
 
+/// The connection that is kept up, and what was used for it.
+struct Held {
+    line: Arc<Line>,
+    password: Option<Secret>,
+    certificates: Option<Arc<Files>>,
+}
+
 impl Keeper {
     async fn keep(self) {
         let mut backoff = Backoff::default();
@@ -206,23 +214,44 @@ impl Keeper {
 
     /// Returns when the connection is no good any more.
     async fn watch_over(&self, connected: Connected) {
-        let Connected { connection, mut password } = connected;
-        let line = self.shared.publish(connection);
+        let mut held = self.hold(connected);
         self.health.hope();
-        while self.is_good(&line, &mut password).await {
+        while self.is_good(&mut held).await {
             // Whether somebody came or time went by, it is looked at.
             drop(tokio::time::timeout(BETWEEN_LOOKS, self.shared.suspicion.notified()).await);
+            if let Some(renewed) = self.renewed(&mut held).await {
+                held = self.hold(renewed);
+            }
         }
-        self.shared.retract(line.number, Fault::Disconnected);
+        self.shared.retract(held.line.number, Fault::Disconnected);
         tracing::warn!(shard = %self.place, "the connection is lost");
     }
 
-    async fn is_good(&self, line: &Line, password: &mut Option<Secret>) -> bool {
+    /// Has calls go over it from now on. Those under way on the one before are answered there.
+    fn hold(&self, connected: Connected) -> Held {
+        let Connected { connection, password, certificates } = connected;
+        Held { line: self.shared.publish(connection), password, certificates }
+    }
+
+    async fn is_good(&self, held: &mut Held) -> bool {
         let looking = async {
-            self.renew_password(line, password).await;
-            line.answers_in_step().await
+            self.renew_password(&held.line, &mut held.password).await;
+            held.line.answers_in_step().await
         };
         tokio::time::timeout(self.recipe.patience, looking).await.unwrap_or(false)
+    }
+
+    /// Another connection, if there are new certificates that servers accept. If they do not, the one that is there stays.
+    async fn renewed(&self, held: &mut Held) -> Option<Connected> {
+        let now = self.recipe.certificates().await;
+        if now.as_ref().map(Arc::as_ptr) == held.certificates.as_ref().map(Arc::as_ptr) {
+            return None;
+        }
+        held.certificates = now;
+        let connected = self.recipe.connect(&self.place).await;
+        let accepted = connected.is_ok();
+        tracing::info!(shard = %self.place, accepted, "the certificates have changed");
+        connected.ok()
     }
 
     /// Proves who we are again when the password has changed. If that fails, the connection stays what it is.

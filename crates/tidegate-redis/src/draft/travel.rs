@@ -23,7 +23,7 @@ impl Held {
             draft.index = (!apart).then(|| key.to_vec());
             Some(draft)
         };
-        Some(Self { drafts: (0..count).map(draft).collect::<Option<_>>()?, apart })
+        Some(Self::new((0..count).map(draft).collect::<Option<_>>()?, apart))
     }
 }
 
@@ -76,6 +76,7 @@ impl Draft {
             name,
             record,
             index: None,
+            fingerprint: [0; 8],
         };
         draft.is_sound().then_some(draft)
     }

@@ -2,14 +2,15 @@
 
 use std::ops::Deref;
 
-/// So many characters stand for a home, and for a domain.
+/// So many characters stand for a home, and for what it begins with.
 const PART: usize = 4;
 
-/// Four characters that stand for a home; behind four that stand for its domain, if that is on servers of its own.
+/// Four characters that stand for a home; behind four that stand for what it begins with, such as its domain, if that is on servers of
+/// its own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Tag {
     text: [u8; 2 * PART],
-    has_domain: bool,
+    has_front: bool,
 }
 
 impl Tag {
@@ -17,20 +18,20 @@ impl Tag {
     pub(crate) fn of(home: [u8; PART]) -> Self {
         let mut text = [0; 2 * PART];
         text[..PART].copy_from_slice(&home);
-        Self { text, has_domain: false }
+        Self { text, has_front: false }
     }
 
-    /// The tag of a home in a domain that can be told from others.
-    pub(crate) fn within(domain: [u8; PART], home: [u8; PART]) -> Self {
+    /// The tag of a home that begins with what can be told from others.
+    pub(crate) fn within(front: [u8; PART], home: [u8; PART]) -> Self {
         let mut text = [0; 2 * PART];
-        text[..PART].copy_from_slice(&domain);
+        text[..PART].copy_from_slice(&front);
         text[PART..].copy_from_slice(&home);
-        Self { text, has_domain: true }
+        Self { text, has_front: true }
     }
 
-    /// What stands for its domain, if anything does.
-    pub(crate) fn domain(&self) -> Option<[u8; PART]> {
-        self.text.first_chunk().copied().filter(|_| self.has_domain)
+    /// What stands for what its home begins with, if anything does.
+    pub(crate) fn front(&self) -> Option<[u8; PART]> {
+        self.text.first_chunk().copied().filter(|_| self.has_front)
     }
 }
 
@@ -38,7 +39,7 @@ impl Deref for Tag {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        if self.has_domain { &self.text } else { &self.text[..PART] }
+        if self.has_front { &self.text } else { &self.text[..PART] }
     }
 }
 
@@ -49,6 +50,6 @@ impl TryFrom<&[u8]> for Tag {
         if text.len() == PART {
             return text.try_into().map(Self::of);
         }
-        Ok(Self { text: text.try_into()?, has_domain: true })
+        Ok(Self { text: text.try_into()?, has_front: true })
     }
 }

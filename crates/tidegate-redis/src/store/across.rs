@@ -48,7 +48,7 @@ impl<C: Caller + 'static> Redis<C> {
             return Ok(known);
         }
         let hold = Hold { term_us: CROSSING_US, at_end: AtEnd::GiveBack };
-        let heard = self.hear(plan, seats, (self.new_hold(), hold), now).await;
+        let heard = self.hear(self.parts(plan, seats, self.new_hold()).drafts, hold, now).await;
         let passed = heard.passed(plan);
         let told = if passed { heard.told(plan) } else { self.refuse(plan, &heard, now).await };
         self.settle_name(name, told.as_ref().ok().filter(|_| passed), now).await;
@@ -69,13 +69,9 @@ impl<C: Caller + 'static> Redis<C> {
         if let Some(known) = self.claim_name(plan, name.as_ref(), now).await? {
             return Ok(known);
         }
-        let mut drafts = self.drafts(plan, seats);
-        for draft in &mut drafts {
-            self.hold(draft, seats, ticket);
-        }
-        let mut held = Held { drafts, apart: true };
+        let mut held = self.parts(plan, seats, ticket);
         let claim = self.claim_ticket(ticket, &held, hold, now);
-        let (claimed, mut heard) = join(claim, self.hear(plan, seats, (ticket, hold), now)).await;
+        let (claimed, mut heard) = join(claim, self.hear(held.drafts.clone(), hold, now)).await;
         let is_mine = claimed.is_ok();
         heard.error = claimed.err().or(heard.error);
         let passed = heard.passed(plan);
@@ -107,10 +103,13 @@ impl<C: Caller + 'static> Redis<C> {
             None => settling(None),
         };
         let replies = self.ask_each(held.drafts, (Way::Settle, now), of).await;
-        // A home that did not answer may hold its part: whoever asks again finds it.
+        // A home that did not answer may hold its part: whoever asks again finds it. If all hold nothing, the note is another's.
+        let is_gone = |reply: &Vec<u8>| reply == b"G";
         if replies.iter().all(|(_, reply)| reply.is_ok()) {
             self.open.remove(ticket);
-            self.drop_ticket(ticket, now).await;
+            if !replies.iter().all(|(_, reply)| reply.as_ref().is_ok_and(is_gone)) {
+                self.drop_ticket(ticket, now).await;
+            }
         }
         let mut verdicts = vec![None; charges];
         let mut gone = Vec::new();
@@ -130,11 +129,9 @@ impl<C: Caller + 'static> Redis<C> {
     }
 
     /// Asks all homes at once to hold their parts.
-    async fn hear(&self, plan: &Plan, seats: &[Seat], (id, hold): (Ticket, Hold), now: Timestamp) -> Heard {
-        let mut drafts = self.drafts(plan, seats);
+    async fn hear(&self, mut drafts: Vec<Draft>, hold: Hold, now: Timestamp) -> Heard {
         let mut rest = Vec::new();
         for draft in &mut drafts {
-            self.hold(draft, seats, id);
             rest = reserving(hold, draft);
         }
         let mut heard = Heard { parts: Vec::new(), silent: Vec::new(), error: None };
@@ -192,11 +189,15 @@ impl<C: Caller + 'static> Redis<C> {
         .await;
     }
 
-    /// The draft holds its part under that id, where its own counters are.
-    fn hold(&self, draft: &mut Draft, seats: &[Seat], id: Ticket) {
-        let tag = draft.indices.first().map(|index| seats[usize::from(*index)].tag);
-        draft.hold = id;
-        draft.record = tag.map(|tag| self.names.record(tag, id));
+    /// What each home holds under that id, where its own counters are.
+    fn parts(&self, plan: &Plan, seats: &[Seat], id: Ticket) -> Held {
+        let mut drafts = self.drafts(plan, seats);
+        for draft in &mut drafts {
+            let tag = draft.indices.first().map(|index| seats[usize::from(*index)].tag);
+            draft.hold = id;
+            draft.record = tag.map(|tag| self.names.record(tag, id));
+        }
+        Held::new(drafts, true)
     }
 }
 

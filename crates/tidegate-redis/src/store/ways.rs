@@ -82,7 +82,7 @@ impl<C: Caller + 'static> Redis<C> {
         draft.record = Some(self.names.record(tag, plan.ticket()));
         draft.index = Some(index);
         let mut rest = reserving(hold, &mut draft);
-        let mut held = Held { drafts: vec![draft], apart: false };
+        let mut held = Held::new(vec![draft], false);
         held.write_to(&mut rest);
         let answer = answer(plan, &self.ask(&mut held.drafts[0], (Way::Reserve, now), &rest).await?)?;
         if answer.allowed() && !answer.replayed {
@@ -98,7 +98,32 @@ impl<C: Caller + 'static> Redis<C> {
         costs: Option<&[u64]>,
         now: Timestamp,
     ) -> Result<Settlement, StoreError> {
-        let Some(mut held) = self.reservation(ticket).await? else { return Ok(Settlement::Gone) };
+        let remembered = self.open.get(ticket);
+        let known = remembered.as_ref().map(Held::fingerprint);
+        let mut outcome = Ok(Settlement::Gone);
+        if let Some(held) = remembered {
+            outcome = self.settled_as(ticket, held, costs, now).await;
+            if !matches!(outcome, Ok(Settlement::Gone) | Err(StoreError::CostCount { .. })) {
+                return outcome;
+            }
+        }
+        // Perhaps it was used again, and holds something else by now.
+        match self.written(ticket).await? {
+            Some(held) if Some(held.fingerprint()) != known => {
+                self.settled_as(ticket, held, costs, now).await
+            }
+            _ => outcome,
+        }
+    }
+
+    /// Settles a reservation of which it is known what it holds.
+    async fn settled_as(
+        &self,
+        ticket: Ticket,
+        mut held: Held,
+        costs: Option<&[u64]>,
+        now: Timestamp,
+    ) -> Result<Settlement, StoreError> {
         if held.apart {
             return self.settled_across(ticket, held, costs, now).await;
         }
@@ -155,11 +180,8 @@ impl<C: Caller + 'static> Redis<C> {
         replies.into_iter().map(|(_, reply)| reply.and_then(number)).collect()
     }
 
-    /// What a ticket holds: as this node remembers it, or as it is written down.
-    async fn reservation(&self, ticket: Ticket) -> Result<Option<Held>, StoreError> {
-        if let Some(held) = self.open.get(ticket) {
-            return Ok(Some(held));
-        }
+    /// What a ticket holds, as it is written down.
+    async fn written(&self, ticket: Ticket) -> Result<Option<Held>, StoreError> {
         let (_, key) = self.names.index(ticket);
         let Some(written) = self.fetch(key.clone()).await? else { return Ok(None) };
         let mut written = written.as_slice();

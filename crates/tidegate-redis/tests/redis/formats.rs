@@ -17,18 +17,18 @@ const CHARGES: [(u64, u64); 3] = [(0, 2), (100_000, 1), (700_001, 2)];
 /// Limits of each kind of entry and value with their numbers, how many times the costs above are charged, and what that leaves. An
 /// entry's id, which is a hash, is zero here.
 const WRITTEN: [(&str, (usize, usize), u64, &str); 12] = [
-    ("small meter", (0, 0), 1, "01010000000001030000a50c30dafe5b06020041420f0000"),
+    ("small meter", (0, 0), 1, "01030000000001030000a50c30dafe5b06020041420f0000"),
     (
         "large meter",
         (11, 3),
         20_000_000,
         "01000000000002005a62020000007c1532dafe5b060000000000000081a20100000000",
     ),
-    ("small aligned window", (3, 0), 1, "0101000000000305000000d876aafe5b0600a493d6000000"),
-    ("small window from the first hit", (12, 0), 1, "010100000000030500007be025dafe5b0680969800000000"),
+    ("small aligned window", (3, 0), 1, "0115000000000305000000d876aafe5b0600a493d6000000"),
+    ("small window from the first hit", (12, 0), 1, "010500000000030500007be025dafe5b0680969800000000"),
     ("large window", (12, 3), 20_000_000, "0100000000000400e1f5050000007be025dafe5b0680969800000000"),
     ("calendar", (13, 0), 1, "0101000000000305000000d876aafe5b06004827ad010000"),
-    ("small sliding window", (7, 0), 1, "0101000000000505000000e025dafe5b0600000040420f00"),
+    ("small sliding window", (7, 0), 1, "0103000000000505000000e025dafe5b0600000040420f00"),
     (
         "large sliding window",
         (7, 3),

@@ -69,6 +69,58 @@ fn the_servers_clock_counts_and_every_key_has_an_end() {
     }
 }
 
+/// Now, as the server has it.
+fn time(server: &Server) -> u64 {
+    let (seconds, micros): (u64, u64) = server.send(redis::cmd("TIME"));
+    seconds * 1_000_000 + micros
+}
+
+/// How often the server was asked for a command.
+fn calls(server: &Server, command: &str) -> u64 {
+    let said: String = server.send(redis::cmd("INFO").arg("commandstats").take());
+    let line = said.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
+    line.and_then(|line| line.split(',').next()?.parse().ok()).unwrap_or(0)
+}
+
+/// Most writes leave the end of a key where it is: it was rounded up, and must never come before its counters are empty.
+#[test]
+fn a_key_lasts_as_long_as_its_counters_and_a_quarter_and_a_second_at_most() {
+    let server = Server::redis();
+    let store = store(&server);
+    let minute = Duration::from_secs(60);
+    let (fast, slow) = (Limit::gcra(Rate::new(900, minute).unwrap(), 900).unwrap(), gcra(7_000));
+    let window = Limit::sliding_window(5_000, minute).unwrap();
+    let homes: [(&str, &[Limit]); 4] =
+        [("fast", &[fast]), ("slow", &[slow]), ("window", &[window]), ("all", &[fast, slow, window])];
+    for (home, limits) in homes {
+        for cost in (1..=3).cycle().take(100) {
+            let mut plan = Plan::new();
+            for (number, limit) in (0..).zip(limits) {
+                let key = Key { home: &[home.as_bytes()], own: &[&[number], b"bob"] };
+                plan.charge(key, *limit, cost).unwrap();
+            }
+            let before = time(&server);
+            let answer = wait(store.decide(&plan, Timestamp::ZERO)).unwrap();
+            let after = time(&server);
+            assert!(answer.allowed());
+            let counts_us = answer.verdicts.iter().map(|verdict| verdict.reset_after_us).max().unwrap();
+            // Of a sliding window, the units count less and less for one more window.
+            let longest_us = counts_us * 5 / 4 + if limits.contains(&window) { 75_000_000 } else { 0 };
+            let mut ends =
+                server.written("t:").into_iter().map(|(_, _, end_ms)| u64::try_from(end_ms).unwrap() * 1_000);
+            let end = ends.next().unwrap();
+            assert!(
+                ends.next().is_none() && end >= before + counts_us,
+                "{home}: {end} of {before} + {counts_us}"
+            );
+            assert!(end <= after + longest_us + 1_100_000, "{home}: {end} of {after} + {longest_us}");
+        }
+        server.send::<()>(redis::cmd("FLUSHALL"));
+    }
+    let (kept, set) = (calls(&server, "setrange") + calls(&server, "set"), calls(&server, "psetex"));
+    assert!(kept > 2 * set, "{kept} writes kept the end of a key, and {set} set it");
+}
+
 #[test]
 fn a_calendar_that_does_not_hold_the_servers_time_is_sent_back() {
     let server = Server::redis();

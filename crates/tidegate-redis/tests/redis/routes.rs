@@ -22,7 +22,7 @@ fn one(home: &[&[u8]]) -> Plan {
 #[test]
 fn a_domain_lives_on_its_own_server_and_a_tenant_of_it_on_another() {
     let [shared, domain, tenant] = std::array::from_fn(|_| Server::redis());
-    let settings = Settings { domains_apart: vec!["api".to_owned()], ..Settings::default() };
+    let settings = Settings { fronts_apart: vec![vec![b"api".to_vec()]], ..Settings::default() };
     let mut routed = Routed::new(shared.clone());
     routed.route(&settings, [&[b"api".as_slice()][..]], domain.clone());
     routed.route(&settings, [&[b"api".as_slice(), b"acme"][..]], tenant.clone());

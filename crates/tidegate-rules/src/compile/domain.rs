@@ -132,6 +132,7 @@ fn finish(name: &str, builder: Builder<'_>, own: usize) -> Domain {
         atomic,
         brought: Mode::default(),
         class: Class::default(),
+        tiers_apart: Vec::new(),
     };
     domain.settle_modes();
     domain

@@ -33,7 +33,7 @@ pub(super) static FILE: Object = Object {
         Field {
             name: "stores",
             shape: Shape::Map(&Shape::Text),
-            doc: "Tenants with servers of their own: domain/tenant and an address; domain/* for all of a domain.",
+            doc: "Tenants with servers of their own: domain/tenant and an address; domain/* for all of a domain, domain/*?plan=enterprise for a tier.",
         },
         part("redis", &REDIS),
         part("resp", &RESP),
@@ -174,7 +174,7 @@ pub(super) fn read(source: &Source, config: &mut Config) -> Diagnostics {
     if let Some(Value::Map(stores)) = node.get("stores").map(|stores| &stores.value) {
         for (tenant, address) in stores {
             let text = address.text().unwrap_or_default();
-            match value::tenant_store(&tenant.name, &text) {
+            match value::own_store(&tenant.name, &text) {
                 Ok(store) => config.stores.push(store),
                 Err(message) => diagnostics.push(Diagnostic::error(
                     "setting",

@@ -84,13 +84,13 @@ settings! {
         "The user that sentinels know us as",
         |config, text| config.redis.sentinel_user = value::name(text)?;
     "redis.sentinel_password_file" "TIDEGATE_REDIS_SENTINEL_PASSWORD_FILE" None, "none",
-        "A file with the password for sentinels",
+        "A file with the password for sentinels, read again when it changes",
         |config, text| config.redis.sentinel_password_file = value::path(text)?;
     "redis.authorities" "TIDEGATE_REDIS_AUTHORITIES" None, "none",
-        "A file with the certificates (PEM) that TLS connections to Redis trust; without it the system's own",
+        "A file with the certificates (PEM) that TLS connections to Redis trust, read again when it changes; without it the system's own",
         |config, text| config.redis.authorities = value::path(text)?;
     "redis.certificate" "TIDEGATE_REDIS_CERTIFICATE" None, "none",
-        "Our own certificate (PEM), for servers that ask for one",
+        "Our own certificate (PEM), for servers of Redis that ask for one, read again when it changes",
         |config, text| config.redis.certificate = value::path(text)?;
     "redis.private_key" "TIDEGATE_REDIS_PRIVATE_KEY" None, "none",
         "Its private key (PEM)",

@@ -117,15 +117,18 @@ fn a_path_in_the_file_is_meant_from_where_the_file_is() {
 
 #[test]
 fn tenants_can_have_servers_of_their_own() {
-    let (_folder, path) =
-        file("store: redis://a\nstores:\n  api/acme: redis-cluster://b:7000,c\n  api/*: redis://d\n");
-    let config = load(&given(&[], &[], Some(path))).unwrap();
-    let [TenantStore { domain, tenant, address }, all] = config.stores.as_slice() else { panic!() };
-    assert_eq!((domain.as_str(), tenant.as_deref()), ("api", Some("acme")));
-    assert_eq!(*address, "redis-cluster://b:7000,c".parse().unwrap());
-    assert_eq!((all.domain.as_str(), all.tenant.as_deref()), ("api", None));
     let (_folder, path) = file(
-        "stores: { acme: redis://b, api/x: memory, api/y: redis://:hush@, api/ac*: redis://b, '*/z': redis://b }\n",
+        "store: redis://a\nstores:\n  api/acme: redis-cluster://b:7000,c\n  api/*: redis://d\n  api/*?plan=pro: redis://e\n",
+    );
+    let config = load(&given(&[], &[], Some(path))).unwrap();
+    let [acme, all, pro] = config.stores.as_slice() else { panic!() };
+    assert_eq!(acme.whose, Whose::Tenant { domain: "api".to_owned(), tenant: "acme".to_owned() });
+    assert_eq!(acme.address, "redis-cluster://b:7000,c".parse().unwrap());
+    assert_eq!(all.whose, Whose::Domain("api".to_owned()));
+    let [domain, attribute, value] = ["api", "plan", "pro"].map(str::to_owned);
+    assert_eq!(pro.whose, Whose::Tier(Tier { domain, attribute, value }));
+    let (_folder, path) = file(
+        "stores: { acme: redis://b, api/x: memory, api/y: redis://:hush@, api/ac*: redis://b, '*/z': redis://b, 'api/*?pro': redis://b }\n",
     );
     let rendered = load(&given(&[], &[], Some(path))).unwrap_err().to_string();
     for expected in [
@@ -134,6 +137,7 @@ fn tenants_can_have_servers_of_their_own() {
         "stores.api/y: ",
         "stores.api/ac*: only a `*` alone stands for all tenants",
         "stores.*/z: write the domain out",
+        "stores.api/*?pro: write the attribute and the tier",
     ] {
         assert!(rendered.contains(expected), "{expected} is not in:\n{rendered}");
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tidegate_core::{Limit, Rate};
 use tidegate_engine::check::MAX_NAME_BYTES;
 use tidegate_redis::client::AddressError;
+use tidegate_rules::apart::Tier;
 use tidegate_rules::diagnostic::nearest;
 use tidegate_rules::notation::{Per, Short};
 use tidegate_rules::{Span, notation};
@@ -15,7 +16,7 @@ use tidegate_rules::{Span, notation};
 use tidegate_wire::Trusted;
 use tidegate_wire::door::Undecided;
 
-use super::{Clients, LogFormat, Place, Runtime, StoreKind, TenantStore};
+use super::{Clients, LogFormat, OwnStore, Place, Runtime, StoreKind, Whose};
 
 /// The most threads that serve connections.
 const MOST_CORES: usize = 1024;
@@ -67,32 +68,39 @@ pub(super) fn store(text: &str) -> Result<StoreKind, Wrong> {
 }
 
 /// A tenant with servers of its own.
-pub(super) fn tenant_store(whose: &str, address: &str) -> Result<TenantStore, Wrong> {
-    let (domain, tenant) = match whose.split_once('/') {
-        Some((domain, _)) if domain.contains('*') => {
-            return Err("write the domain out; `store` is for all that are not named".to_owned());
-        }
-        Some((domain, "*")) if !domain.is_empty() => (domain, None),
-        Some((_, tenant)) if tenant.contains('*') => {
-            return Err("only a `*` alone stands for all tenants; write each tenant out".to_owned());
-        }
-        Some((domain, tenant)) if !domain.is_empty() && !tenant.is_empty() => (domain, Some(tenant)),
-        _ => {
-            return Err(
-                "write the domain and the tenant, such as api/acme: redis://localhost:6379, or api/* for \
-                        all of the domain"
-                    .to_owned(),
-            );
-        }
-    };
+pub(super) fn own_store(whose: &str, address: &str) -> Result<OwnStore, Wrong> {
+    let whose = self::whose(whose)?;
     match store(address)? {
-        StoreKind::Redis(address) => {
-            Ok(TenantStore { domain: domain.to_owned(), tenant: tenant.map(str::to_owned), address })
-        }
+        StoreKind::Redis(address) => Ok(OwnStore { whose, address }),
         StoreKind::Memory => {
             Err("a tenant's own store is in Redis; write an address such as redis://localhost:6379"
                 .to_owned())
         }
+    }
+}
+
+fn whose(text: &str) -> Result<Whose, Wrong> {
+    match text.split_once('/') {
+        Some((domain, _)) if domain.contains('*') => {
+            Err("write the domain out; `store` is for all that are not named".to_owned())
+        }
+        Some((domain, "*")) if !domain.is_empty() => Ok(Whose::Domain(domain.to_owned())),
+        Some((domain, tier)) if !domain.is_empty() && tier.starts_with("*?") => {
+            let tier = tier[2..].split_once('=').filter(|(attribute, value)| !attribute.is_empty() && !value.is_empty());
+            let (attribute, value) =
+                tier.ok_or("write the attribute and the tier behind `?`, such as api/*?plan=enterprise")?;
+            let [domain, attribute, value] = [domain, attribute, value].map(str::to_owned);
+            Ok(Whose::Tier(Tier { domain, attribute, value }))
+        }
+        Some((_, tenant)) if tenant.contains('*') => {
+            Err("only a `*` alone stands for all tenants; write each tenant out".to_owned())
+        }
+        Some((domain, tenant)) if !domain.is_empty() && !tenant.is_empty() => {
+            Ok(Whose::Tenant { domain: domain.to_owned(), tenant: tenant.to_owned() })
+        }
+        _ => Err("write the domain and the tenant, such as api/acme: redis://localhost:6379, api/* for all of the \
+                  domain, or api/*?plan=enterprise for a tier"
+            .to_owned()),
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tidegate_engine::Engine;
+use tidegate_rules::apart::Tier;
 use tidegate_rules::{Severity, Snapshot, Source, compile};
 use tidegate_wire::door::Clock;
 
@@ -30,6 +31,8 @@ pub(crate) struct Loading {
     pub(crate) engine: Arc<Engine<Stack>>,
     pub(crate) status: Arc<Status>,
     pub(crate) clock: Clock,
+    /// Tiers whose tenants' counters live apart.
+    pub(crate) tiers: Vec<Tier>,
 }
 
 /// Reads rules and puts them in force.
@@ -134,6 +137,15 @@ impl Loader {
         self.version += 1;
         if !self.switches.is_empty() {
             snapshot.switch(&self.switches);
+        }
+        for tier in snapshot.set_apart(&self.to.tiers) {
+            let Tier { domain, attribute, value } = tier;
+            tracing::warn!(
+                domain,
+                attribute,
+                value,
+                "a tier has servers of its own, but its domain has no tenants"
+            );
         }
         self.to.engine.install(snapshot.with_version(self.version));
         self.to.status.installed(self.version, (self.to.clock)());

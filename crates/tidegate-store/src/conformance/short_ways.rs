@@ -16,6 +16,7 @@ pub(super) fn cases<S: Store>(exact: bool) -> Vec<Case<S>> {
         ("a refused reservation holds nothing", a_refused_reservation_holds_nothing),
         ("a reservation is settled once", a_reservation_is_settled_once),
         ("a ticket holds one reservation", a_ticket_holds_one_reservation),
+        ("a ticket that is used again holds what it was used for last", a_ticket_that_is_used_again),
         ("a commit needs a cost for each charge", a_commit_needs_a_cost_for_each_charge),
         ("only paid groups are settled", only_paid_groups_are_settled),
         ("slots come back by release, and end by themselves", slots_come_back),
@@ -107,6 +108,28 @@ fn a_ticket_holds_one_reservation<S: Store>(store: &S) {
     assert!(reserve(store, &plan, HOLD));
     assert_eq!(wait(store.reserve(&plan, HOLD, START)), Err(StoreError::TicketTaken));
     assert_eq!(remaining(store, &plan, START), 9, "the second was charged");
+}
+
+fn a_ticket_that_is_used_again<S: Store>(store: &S) {
+    let limit = Limit::sliding_log(10, MINUTE).expect("an ordinary limit");
+    let later = START.plus_us(HOLD.term_us);
+    let charges = [("one", limit, 4), ("two", limit, 4), ("three", limit, 4)];
+    let left = |name| remaining(store, &single(name, limit, 1), later);
+    assert!(reserve(store, &with_ticket(together(&charges[..2]), 1), HOLD));
+    for (again, costs) in
+        [(&charges[1..], vec![1, 2]), (&charges[..], vec![1, 2, 3]), (&charges[2..], vec![1])]
+    {
+        let before = ["one", "two", "three"].map(left);
+        let used_again = with_ticket(together(again), 1);
+        assert!(wait(store.reserve(&used_again, HOLD, later)).is_ok_and(|answer| answer.allowed()));
+        assert_eq!(wait(store.reserve(&used_again, HOLD, later)), Err(StoreError::TicketTaken));
+        let settled = wait(store.commit(Ticket(1), &costs, later));
+        assert!(matches!(settled, Ok(Settlement::Settled(_))), "{settled:?}");
+        for (name, before) in ["one", "two", "three"].into_iter().zip(before) {
+            let at = again.iter().position(|(charged, ..)| *charged == name);
+            assert_eq!(left(name), before - at.map_or(0, |at| costs[at]), "{name}");
+        }
+    }
 }
 
 fn a_commit_needs_a_cost_for_each_charge<S: Store>(store: &S) {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tidegate_core::{Charge, Outcome, Plan, Refund, State, Timestamp};
+use tidegate_core::{Charge, Outcome, Plan, Refund, State, Timestamp, Verdict};
 
 use super::group::{Due, Group};
 use super::{Breach, Checked, Claims, Event, Violation, What};
@@ -173,8 +173,9 @@ impl Replay {
 
     fn fits(&self, group: &Group<'_>, index: usize) -> Result<(), Breaks> {
         let charge = group.charge(index);
-        let by = group.total(&charge).saturating_sub(self.remaining(&charge, group.now()));
-        if by > self.claims.over {
+        let verdict = self.verdict(&charge, group.now());
+        let by = (verdict.debt + group.total(&charge)).saturating_sub(verdict.remaining);
+        if group.total(&charge) > 0 && by > self.claims.over {
             return Err((index, Breach::Over { by, limit: charge.limit.capacity() }));
         }
         Ok(())
@@ -237,14 +238,17 @@ impl Replay {
     }
 
     fn remaining(&self, charge: &Charge<'_>, now: Timestamp) -> u64 {
-        charge.limit.verdict(self.state(charge), now, Outcome::Allowed).remaining
+        self.verdict(charge, now).remaining
     }
 
     /// Units that refusals may still charge: twice the limit, less what is used.
     fn chargeable(&self, charge: &Charge<'_>, now: Timestamp) -> u64 {
-        let verdict = charge.limit.verdict(self.state(charge), now, Outcome::Allowed);
-        let used = verdict.limit - verdict.remaining + verdict.debt;
-        (2 * verdict.limit).saturating_sub(used)
+        let verdict = self.verdict(charge, now);
+        (2 * verdict.limit).saturating_sub(verdict.used())
+    }
+
+    fn verdict(&self, charge: &Charge<'_>, now: Timestamp) -> Verdict {
+        charge.limit.verdict(self.state(charge), now, Outcome::Allowed)
     }
 }
 

@@ -50,6 +50,19 @@ fn one_admission_too_many_is_found() {
 }
 
 #[test]
+fn units_past_a_limit_are_counted_together() {
+    let mut events = history();
+    for event in &mut events[5..8] {
+        *event = decided(&plan(3, 1), answer_of_a_store_with(100, &plan(3, 1)));
+    }
+    for order in [Order::Sequence, Order::Instants] {
+        let violation = check(&events, order, Claims { over: 2, early: 0 }).unwrap_err();
+        assert_eq!((violation.event, violation.breach), (7, Breach::Over { by: 3, limit: 3 }));
+        assert!(check(&events, order, Claims { over: 3, early: 0 }).is_ok());
+    }
+}
+
+#[test]
 fn a_refusal_with_room_left_is_found() {
     let refusal = history().pop().unwrap();
     let violation = check(std::slice::from_ref(&refusal), Order::Instants, Claims::default()).unwrap_err();

@@ -19,6 +19,7 @@ fn loading() -> Loading {
         engine: Arc::new(Engine::new(Stack::Memory(Memory::new()))),
         status: Arc::new(Status::default()),
         clock: Arc::new(|| Timestamp::from_micros(7_000_000)),
+        tiers: Vec::new(),
     }
 }
 
