@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::response::Response;
-use tidegate_wire::rls;
 use tidegate_wire::trust::Peer;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -18,9 +17,9 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::config::Limits;
+use crate::connection::Shortcut;
 use crate::cores::{Cores, Seat};
 use crate::error::Error;
-use crate::stack::Stack;
 use crate::tls::{self, Inside, Tls};
 
 /// How long to wait when the system has no room for another connection.
@@ -63,8 +62,8 @@ pub(crate) struct Door {
     pub(crate) tells_peers: bool,
     /// What encrypts it, if it is.
     pub(crate) tls: Option<Arc<Tls>>,
-    /// What answers Envoy's call, if it does.
-    pub(crate) calls: Option<rls::Service<Stack>>,
+    /// What answers what most callers ask.
+    pub(crate) shortcut: Option<Shortcut>,
     /// What answers all else.
     pub(crate) app: Router,
     /// The answer to a request that took too long.

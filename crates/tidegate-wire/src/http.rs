@@ -18,6 +18,7 @@ mod bytes;
 mod body;
 mod patience;
 mod question;
+mod swift;
 mod answer;
 mod decide;
 mod settle;
@@ -28,18 +29,23 @@ mod describe;
 mod tests;
 
 use axum::Router;
+use axum::body::{Bytes, HttpBody};
+use axum::response::Response;
 use axum::routing::{self, post};
+use http::Request;
 use tidegate_store::Store;
 
 use crate::door::Door;
+use crate::door::question::Ask;
 
 pub use body::wrong_method;
+pub use decide::Begun;
 pub use describe::describe;
 
 /// The routes of the door.
 pub fn router<S: Store + 'static>(door: Door<S>) -> Router {
     Router::new()
-        .route("/v1/check", post(decide::check::<S>))
+        .route(CHECK, post(decide::check::<S>))
         .route("/v1/peek", post(decide::peek::<S>))
         .route("/v1/reserve", post(decide::reserve::<S>))
         .route("/v1/refund", post(decide::refund::<S>))
@@ -51,4 +57,34 @@ pub fn router<S: Store + 'static>(door: Door<S>) -> Router {
         .route("/json", post(protojson::should_rate_limit::<S>))
         .method_not_allowed_fallback(body::wrong_method)
         .with_state(door)
+}
+
+/// Where a check is asked about.
+pub const CHECK: &str = "/v1/check";
+
+/// `POST /v1/check` by itself, for whoever knows that it was asked and need not look for a route: what is known at once is done
+/// at once, and little is carried about until the check is answered. Clones are the same.
+#[derive(Debug)]
+pub struct Checks<S> {
+    door: Door<S>,
+}
+
+impl<S: Store + 'static> Checks<S> {
+    /// Checks through that door.
+    pub const fn new(door: Door<S>) -> Self {
+        Self { door }
+    }
+
+    /// Begins to answer a check: reads its head, and keeps what is needed of it.
+    pub fn begin<B>(&self, request: Request<B>) -> Begun<B> {
+        decide::begin(&self.door, request, Ask::Check)
+    }
+
+    /// Answers it.
+    pub async fn finish<B>(&self, begun: Begun<B>) -> Response
+    where
+        B: HttpBody<Data = Bytes> + Unpin,
+    {
+        decide::finish(&self.door, begun).await
+    }
 }

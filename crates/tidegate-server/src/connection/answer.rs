@@ -10,15 +10,16 @@ use std::task::Poll;
 use std::time::Duration;
 
 use axum::extract::Request;
-use axum::http::Response;
+use axum::http::{Method, Response};
 use axum::routing::future::RouteFuture;
 use hyper::body::Incoming;
-use tidegate_wire::rls;
+use tidegate_wire::{http, rls};
 use tokio::time::{Instant, timeout};
 use tower_service::Service as _;
 
 use super::reply::Reply;
 use crate::listener::Door;
+use crate::stack::Stack;
 
 /// What goes on in a connection.
 #[derive(Debug)]
@@ -91,30 +92,49 @@ pub(super) fn answer(
     }
 }
 
+/// What most callers ask, which has nobody to look for.
+pub(crate) enum Shortcut {
+    /// Envoy's call.
+    Call(rls::Service<Stack>),
+    /// A check over HTTP.
+    Check(http::Checks<Stack>),
+}
+
 /// A request that is being answered.
 enum Question {
-    /// Envoy's call, which has nobody to look for.
     Call(rls::Begun<Incoming>),
-    /// All else, apart, so that calls do not carry what routes need.
+    Check(http::Begun<Incoming>),
+    /// Apart, so that the others do not carry what routes need.
     Routed(Pin<Box<RouteFuture<Infallible>>>),
 }
 
 impl Question {
     fn new(door: &Door, request: Request<Incoming>) -> Self {
-        match &door.calls {
-            Some(calls) if request.uri().path() == rls::PATH => Self::Call(calls.begin(request)),
+        match &door.shortcut {
+            Some(Shortcut::Call(calls)) if request.uri().path() == rls::PATH => {
+                Self::Call(calls.begin(request))
+            }
+            Some(Shortcut::Check(checks))
+                if request.uri().path() == http::CHECK && request.method() == Method::POST =>
+            {
+                Self::Check(checks.begin(request))
+            }
             _ => Self::Routed(Box::pin(door.app.clone().call(request))),
         }
     }
 
     async fn answer(self, door: &Door) -> Response<Reply> {
-        match (self, &door.calls) {
-            (Self::Call(begun), Some(calls)) => calls.finish(begun).await.map(Reply::Call),
-            (Self::Call(_), None) => (door.broken)().map(Reply::Routed),
+        match (self, &door.shortcut) {
+            (Self::Call(begun), Some(Shortcut::Call(calls))) => calls.finish(begun).await.map(Reply::Call),
+            (Self::Check(begun), Some(Shortcut::Check(checks))) => {
+                checks.finish(begun).await.map(Reply::Routed)
+            }
             (Self::Routed(route), _) => {
                 let Ok(response) = route.await;
                 response.map(Reply::Routed)
             }
+            // A question comes from the door's own shortcut.
+            (Self::Call(_) | Self::Check(_), _) => (door.broken)().map(Reply::Routed),
         }
     }
 }

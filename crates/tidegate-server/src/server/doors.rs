@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::callers::Callers;
 use crate::config::{Config, Limits};
+use crate::connection::Shortcut;
 use crate::cores::Cores;
 use crate::error::Error;
 use crate::health::Health;
@@ -77,23 +78,26 @@ impl Ways<'_> {
     pub(super) fn grpc(&self, measured: &mut Vec<Measured>) -> Result<listener::Door, Error> {
         let way = self.way("grpc");
         let counts = note(measured, "grpc", Some(way.clone()));
-        let calls = rls::service(way.clone());
+        let shortcut = Some(Shortcut::Call(rls::service(way.clone())));
         let app = grpc::app(way, &self.health)?;
         let door = plain("grpc", app, self.config.limits, counts);
         let tls = self.tls("grpc");
         // Telling costs, and most of the time nobody asks.
         let tells_peers = self.callers.guards("grpc");
         let (late, broken) = (grpc::late, grpc::broken);
-        Ok(listener::Door { http2_only: true, tells_peers, tls, late, broken, calls: Some(calls), ..door })
+        Ok(listener::Door { http2_only: true, tells_peers, tls, late, broken, shortcut, ..door })
     }
 
     /// The HTTP API.
     pub(super) fn http(&self, measured: &mut Vec<Measured>) -> listener::Door {
         let way = self.way("http");
         let counts = note(measured, "http", Some(way.clone()));
+        // Who must show a token first goes by where it is asked for.
+        let checks = || Shortcut::Check(tidegate_wire::http::Checks::new(way.clone()));
+        let shortcut = self.token.is_none().then(checks);
         let app = http::app(way, &self.health, self.token.clone());
         let door = plain("http", app, self.config.limits, counts);
-        listener::Door { tells_peers: true, tls: self.tls("http"), ..door }
+        listener::Door { tells_peers: true, tls: self.tls("http"), shortcut, ..door }
     }
 
     /// What encrypts a door, if it is.
@@ -151,7 +155,7 @@ fn plain(name: &'static str, app: Router, limits: Limits, counts: Arc<Counts>) -
         tls,
         http2_only,
         tells_peers,
-        calls: None,
+        shortcut: None,
         app,
         late: http::late,
         broken: http::broken,

@@ -42,13 +42,18 @@ impl<S: Store + 'static> Door<S> {
         let pairs = question.pairs();
         let descriptors = pairs.descriptors();
         let check = question.check(&pairs, &descriptors, self.left(patience));
-        let decided = match ask {
-            Ask::Check => self.check(&check).await,
-            Ask::Peek => self.peek(&check).await,
-            Ask::Reserve(hold) => self.reserve(&check, hold).await,
-            Ask::Refund(charged_at) => self.refund(&check, charged_at).await,
-        };
+        let decided = self.decide(&check, ask).await;
         tell(&check, decided)
+    }
+
+    /// Asks what is asked about a check.
+    pub(crate) async fn decide(&self, check: &Check<'_>, ask: Ask) -> Result<Decision, Malformed> {
+        match ask {
+            Ask::Check => self.check(check).await,
+            Ask::Peek => self.peek(check).await,
+            Ask::Reserve(hold) => self.reserve(check, hold).await,
+            Ask::Refund(charged_at) => self.refund(check, charged_at).await,
+        }
     }
 }
 

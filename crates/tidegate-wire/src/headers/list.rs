@@ -116,7 +116,10 @@ mod tests {
                 list.string(text).number("r", *number).text("qu", text).bytes("pk", bytes);
                 list.integer(*number);
             }
-            let Some(written) = list.finish() else { return Ok(prop_assert!(members.is_empty())) };
+            let Some(written) = list.finish() else {
+                prop_assert!(members.is_empty());
+                return Ok(());
+            };
             let read: Read = Parser::new(&written).parse().unwrap();
             prop_assert_eq!(read.len(), members.len() * 2);
             for ((text, number, bytes), entries) in members.iter().zip(read.chunks(2)) {

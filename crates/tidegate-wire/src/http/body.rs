@@ -1,6 +1,6 @@
 //! Bodies as they come in, and what is said of those that cannot be used.
 
-use axum::body::Body;
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
 use axum::response::Response;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
@@ -29,24 +29,40 @@ pub(super) async fn read<S: Store + 'static>(
     request: Request,
     content_type: ContentType,
 ) -> Result<(Value, Share<'_>), Problem> {
-    let most = door.settings().max_body_bytes;
-    if content_type == ContentType::Json && !is_json(request.headers()) {
-        return Err(Problem::of_request(
+    if let Some(problem) = unwelcome(request.headers(), content_type, door.settings().max_body_bytes) {
+        return Err(problem);
+    }
+    let (bytes, share) = bytes(door, request.into_body()).await?;
+    json(&bytes).map(|value| (value, share)).map_err(|problem| *problem)
+}
+
+/// Why a body is not read at all, as far as the head says.
+pub(super) fn unwelcome(headers: &HeaderMap, content_type: ContentType, most: usize) -> Option<Problem> {
+    if content_type == ContentType::Json && !is_json(headers) {
+        return Some(Problem::of_request(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "the body should be JSON; send content-type: application/json",
         ));
     }
-    if announced(request.headers()).is_some_and(|bytes| bytes > most) {
-        return Err(too_large(most));
-    }
-    let (bytes, share) =
-        bytes::collect(request.into_body(), most, door.bodies()).await.map_err(|stopped| match stopped {
-            Stopped::TooLarge => too_large(most),
-            Stopped::NoRoom => busy("too many bodies are being read at once; retry in 1 s"),
-            Stopped::BrokenOff => Problem::of_request(StatusCode::BAD_REQUEST, "the body broke off"),
-        })?;
-    let value = serde_json::from_slice(&bytes).map_err(|error| not_json(&error))?;
-    Ok((value, share))
+    announced(headers).is_some_and(|bytes| bytes > most).then(|| too_large(most))
+}
+
+/// The bytes of a body, and the share that they take.
+pub(super) async fn bytes<S, B>(door: &Door<S>, body: B) -> Result<(Bytes, Share<'_>), Problem>
+where
+    S: Store + 'static,
+    B: HttpBody<Data = Bytes> + Unpin,
+{
+    let most = door.settings().max_body_bytes;
+    bytes::collect(body, most, door.bodies()).await.map_err(|stopped| match stopped {
+        Stopped::TooLarge => too_large(most),
+        Stopped::NoRoom => busy("too many bodies are being read at once; retry in 1 s"),
+        Stopped::BrokenOff => Problem::of_request(StatusCode::BAD_REQUEST, "the body broke off"),
+    })
+}
+
+pub(super) fn json(bytes: &[u8]) -> Result<Value, Box<Problem>> {
+    serde_json::from_slice(bytes).map_err(|error| Box::new(not_json(&error)))
 }
 
 /// The answer to all methods that a route does not have. The router adds which it has.
@@ -94,6 +110,9 @@ impl From<Wrong> for Problem {
 fn is_json(headers: &HeaderMap) -> bool {
     let Some(value) = headers.get(CONTENT_TYPE) else { return true };
     let value = value.to_str().unwrap_or_default();
+    if value == "application/json" {
+        return true;
+    }
     let media_type = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     media_type == "application/json"
         || (media_type.starts_with("application/") && media_type.ends_with("+json"))

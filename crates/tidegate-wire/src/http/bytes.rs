@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 
-use axum::body::{Body, HttpBody as _};
+use axum::body::{Bytes, HttpBody};
 
 use crate::door::{Budget, Share};
 
@@ -18,21 +18,44 @@ pub(super) enum Stopped {
     BrokenOff,
 }
 
-/// The whole body, and the share that it takes for as long as that is kept.
-pub(super) async fn collect(
-    mut body: Body,
+/// The whole body, and the share that it takes for as long as that is kept. Nearly all come in one piece, which is not copied.
+pub(super) async fn collect<B>(
+    mut body: B,
     most: usize,
     budget: &Budget,
-) -> Result<(Vec<u8>, Share<'_>), Stopped> {
-    let (mut bytes, mut share) = (Vec::new(), budget.share());
-    while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+) -> Result<(Bytes, Share<'_>), Stopped>
+where
+    B: HttpBody<Data = Bytes> + Unpin,
+{
+    let (mut first, mut bytes, mut share) = (Bytes::new(), Vec::new(), budget.share());
+    while !body.is_end_stream() {
+        let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await else { break };
         // What is no data are trailers, which nobody reads.
-        if let Ok(data) = frame.map_err(|_| Stopped::BrokenOff)?.into_data() {
-            make_room(&mut bytes, data.len(), most, &mut share)?;
-            bytes.extend_from_slice(&data);
+        let Ok(data) = frame.map_err(|_| Stopped::BrokenOff)?.into_data() else { continue };
+        if first.is_empty() && bytes.is_empty() {
+            take(data.len(), most, &mut share)?;
+            first = data;
+            continue;
         }
+        if bytes.is_empty() {
+            make_room(&mut bytes, first.len() + data.len(), most, &mut share)?;
+            bytes.extend_from_slice(&first);
+        }
+        make_room(&mut bytes, data.len(), most, &mut share)?;
+        bytes.extend_from_slice(&data);
     }
-    Ok((bytes, share))
+    Ok((if bytes.is_empty() { first } else { bytes.into() }, share))
+}
+
+/// Pays for a piece.
+fn take(more: usize, most: usize, share: &mut Share<'_>) -> Result<(), Stopped> {
+    if more > most {
+        Err(Stopped::TooLarge)
+    } else if share.grow(more) {
+        Ok(())
+    } else {
+        Err(Stopped::NoRoom)
+    }
 }
 
 /// Grows by doubling, as vectors do; what it grows by is paid for first.

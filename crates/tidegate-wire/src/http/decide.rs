@@ -1,25 +1,36 @@
 //! The routes that ask: check, peek, reserve and refund.
 
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use axum::body::{Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::response::Response;
-use http::StatusCode;
+use http::{Extensions, HeaderMap, StatusCode};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use tidegate_core::Timestamp;
+use tidegate_engine::Check;
 use tidegate_store::Store;
 
 use super::answer::{Answer, Result, json_response};
 use super::body::{self, ContentType};
 use super::fields::{Fields, Wrong};
 use super::patience;
+use super::swift::{self, Plain};
 use crate::door::Door;
 use crate::door::question::{Ask, Asked, Question};
 use crate::problem::Problem;
 
-fn asked<S: Store + 'static>(door: &Door<S>, request: &Request, ask: Ask) -> Asked {
-    let patience = door.patience(patience::of(request.headers()));
-    let caller = door.settings().trust.caller(request.extensions(), request.headers());
+fn asked<S: Store + 'static>(
+    door: &Door<S>,
+    (headers, extensions): (&HeaderMap, &Extensions),
+    ask: Ask,
+) -> Asked {
+    let patience = door.patience(patience::of(headers));
+    let caller = door.settings().trust.caller(extensions, headers);
     Asked { ask, patience, caller }
 }
 
@@ -31,11 +42,59 @@ pub(super) struct Results {
 }
 
 pub(super) async fn check<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
-    one_or_many(&door, request, Ask::Check).await.unwrap_or_else(|problem| body::refuse(&door, &problem))
+    finish(&door, begin(&door, request, Ask::Check)).await
 }
 
 pub(super) async fn peek<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
-    one_or_many(&door, request, Ask::Peek).await.unwrap_or_else(|problem| body::refuse(&door, &problem))
+    finish(&door, begin(&door, request, Ask::Peek)).await
+}
+
+/// A question whose head is read.
+pub struct Begun<B> {
+    body: B,
+    /// Who asks what; or what is wrong with the head.
+    asked: std::result::Result<Asked, Box<Problem>>,
+}
+
+/// Reads the head, and keeps what is needed of it.
+pub(super) fn begin<S: Store + 'static, B>(door: &Door<S>, request: http::Request<B>, ask: Ask) -> Begun<B> {
+    let (head, body) = request.into_parts();
+    let most = door.settings().max_body_bytes;
+    let asked = body::unwelcome(&head.headers, ContentType::Json, most).map_or_else(
+        || Ok(asked(door, (&head.headers, &head.extensions), ask)),
+        |problem| Err(Box::new(problem)),
+    );
+    Begun { body, asked }
+}
+
+/// Reads the body, and answers.
+pub(super) async fn finish<S, B>(door: &Door<S>, begun: Begun<B>) -> Response
+where
+    S: Store + 'static,
+    B: HttpBody<Data = Bytes> + Unpin,
+{
+    let refuse = |problem: &Problem| body::refuse(door, problem);
+    let asked = match begun.asked {
+        Ok(asked) => asked,
+        Err(problem) => return refuse(&problem),
+    };
+    match body::bytes(door, begun.body).await {
+        Ok((bytes, _share)) if door.engine().store().answers_at_once() => at_once(door, &bytes, asked),
+        Ok((bytes, _share)) => {
+            let answered = Box::pin(one_or_many(door, &bytes, asked)).await;
+            answered.unwrap_or_else(|problem| refuse(&problem))
+        }
+        Err(problem) => refuse(&problem),
+    }
+}
+
+/// Asks a store that answers at once. What is large about it stays on the stack.
+#[inline(never)]
+fn at_once<S: Store + 'static>(door: &Door<S>, bytes: &[u8], asked: Asked) -> Response {
+    match pin!(one_or_many(door, bytes, asked)).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answered) => answered.unwrap_or_else(|problem| body::refuse(door, &problem)),
+        Poll::Pending => body::respond(&body::busy("the store did not answer; retry in 1 s")),
+    }
 }
 
 pub(super) async fn reserve<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
@@ -57,7 +116,7 @@ async fn just_one<S: Store + 'static>(
     request: Request,
     read: impl FnOnce(Value) -> std::result::Result<(Question, Ask), Wrong>,
 ) -> std::result::Result<Response, Problem> {
-    let asked = asked(door, &request, Ask::Check);
+    let asked = asked(door, (request.headers(), request.extensions()), Ask::Check);
     let (value, _share) = body::read(door, request, ContentType::Json).await?;
     let (question, ask) = read(value)?;
     Ok(decide(door, question, Asked { ask, ..asked }).await.respond())
@@ -66,12 +125,13 @@ async fn just_one<S: Store + 'static>(
 /// A check is an object; several are a list, or a list under `checks`.
 async fn one_or_many<S: Store + 'static>(
     door: &Door<S>,
-    request: Request,
-    ask: Ask,
+    bytes: &[u8],
+    asked: Asked,
 ) -> std::result::Result<Response, Problem> {
-    let asked = asked(door, &request, ask);
-    let (value, _share) = body::read(door, request, ContentType::Json).await?;
-    match value {
+    if let Some(plain) = swift::read(bytes) {
+        return Ok(decide_plain(door, plain, asked).await.respond());
+    }
+    match body::json(bytes).map_err(|problem| *problem)? {
         Value::Array(checks) => many(door, checks, asked).await,
         Value::Object(map) if map.contains_key("checks") => {
             let mut fields = Fields::of("the batch", Value::Object(map))?;
@@ -110,4 +170,19 @@ async fn many<S: Store + 'static>(
 
 async fn decide<S: Store + 'static>(door: &Door<S>, question: Question, asked: Asked) -> Answer {
     door.ask(question, asked, |check, decided| Answer::to(door, check, decided)).await
+}
+
+async fn decide_plain<S: Store + 'static>(door: &Door<S>, mut plain: Plain<'_>, asked: Asked) -> Answer {
+    let trust = &door.settings().trust;
+    if !asked.caller.is_trusted() {
+        plain.attributes.retain(|(attribute, _)| !trust.ignores(asked.caller, attribute));
+    }
+    let check = Check {
+        attributes: &plain.attributes,
+        cost: plain.cost,
+        patience: door.left(asked.patience),
+        ..Check::new(plain.domain)
+    };
+    let decided = door.decide(&check, asked.ask).await;
+    Answer::to(door, &check, decided)
 }

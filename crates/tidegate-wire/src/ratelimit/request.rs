@@ -52,7 +52,7 @@ pub(super) enum Turn {
     Refund,
 }
 
-impl<'r> Request<'r> {
+impl Request<'_> {
     /// Leaves out what the caller claims without being trusted. Its descriptors stay, so that each has its status.
     pub(crate) fn keep_what_counts(&mut self, trust: &Trust, caller: Caller) {
         if !caller.is_trusted() {

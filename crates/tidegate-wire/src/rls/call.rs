@@ -31,14 +31,14 @@ pub struct Begun<B> {
 
 pub(super) fn begin<S: Store + 'static, B>(door: &Door<S>, request: Request<B>) -> Begun<B> {
     let (head, body) = request.into_parts();
-    let asker = match refused(&head) {
-        Some(answer) => Err(Box::new(answer)),
-        None => {
+    let asker = refused(&head).map_or_else(
+        || {
             let deadline = deadline::of(&head.headers);
             let caller = door.settings().trust.caller(&head.extensions, &head.headers);
             Ok(Asker { deadline, patience: door.patience(deadline), caller })
-        }
-    };
+        },
+        |answer| Err(Box::new(answer)),
+    );
     Begun { body, asker }
 }
 

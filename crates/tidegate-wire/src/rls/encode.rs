@@ -68,6 +68,7 @@ fn metadata(out: &mut Writer, metadata: &Metadata<'_>) {
         field(out, name, |out| out.bytes_or_none(TEXT, word.as_bytes()));
     }
     if let Some(snapshot) = metadata.snapshot {
+        #[expect(clippy::cast_precision_loss, reason = "versions of rules are counted from 1")]
         field(out, "snapshot", |out| out.double(NUMBER, snapshot as f64));
     }
     if !metadata.passed.is_empty() {

@@ -174,9 +174,14 @@ impl Writer {
 
     fn varint(&mut self, mut number: u64) {
         while number >= 0x80 {
-            self.0.push(number as u8 | 0x80);
+            self.0.push(low(number) | 0x80);
             number >>= 7;
         }
-        self.0.push(number as u8);
+        self.0.push(low(number));
     }
+}
+
+/// The lowest byte.
+const fn low(number: u64) -> u8 {
+    number.to_le_bytes()[0]
 }

@@ -113,7 +113,7 @@ fn groups_are_passed_over_and_their_depth_is_bounded() {
     let nested = |depth: usize| [vec![0x7B; depth], vec![0x7C; depth]].concat();
     assert!(decode::request(&nested(100), Patience::default()).is_ok());
     assert!(decode::request(&nested(101), Patience::default()).is_err());
-    assert!(decode::request(&[0x7B; 100_000], Patience::default()).is_err());
+    assert!(decode::request(&vec![0x7B; 100_000], Patience::default()).is_err());
 }
 
 #[test]
