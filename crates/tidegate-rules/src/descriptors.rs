@@ -6,6 +6,7 @@ use std::collections::HashMap;
 #[derive(Default)]
 pub struct Tree {
     nodes: Vec<Branch>,
+    has_metadata: bool,
 }
 
 /// Values may be secret: it shows how many nodes it has.
@@ -50,7 +51,7 @@ impl Pattern {
 impl Tree {
     /// A tree with nothing but its root.
     pub(crate) fn new() -> Self {
-        Self { nodes: vec![Branch::default()] }
+        Self { nodes: vec![Branch::default()], has_metadata: false }
     }
 
     /// Adds what may follow a node; `None` if it is there already.
@@ -76,6 +77,15 @@ impl Tree {
 
     pub(crate) fn set_rule(&mut self, node: usize, rule: u32) {
         self.nodes[node].rule = Some(rule);
+    }
+
+    pub(crate) fn note_metadata(&mut self) {
+        self.has_metadata = true;
+    }
+
+    /// Whether any of its rules has metadata to give back.
+    pub const fn has_metadata(&self) -> bool {
+        self.has_metadata
     }
 
     /// Whether it has anything but its root.

@@ -45,6 +45,7 @@ mod ratelimit;
 #[cfg(feature = "door")]
 pub mod door;
 pub mod headers;
+mod digits;
 pub mod problem;
 #[cfg(feature = "http")]
 pub mod openapi;

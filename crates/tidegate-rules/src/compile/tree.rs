@@ -68,6 +68,9 @@ fn descriptor(builder: &mut Builder<'_>, file: usize, node: &Node, (parent, path
     if let Some(rule) = node.get("rate_limit").and_then(|limit| rule(builder, file, (node, limit), &path)) {
         builder.tree.set_rule(place, u32::try_from(builder.drafts.len()).unwrap_or(u32::MAX));
         builder.drafts.push(rule);
+        if node.get("metadata").is_some() {
+            builder.tree.note_metadata();
+        }
     }
     for child in node.get("descriptors").map(Node::items).unwrap_or_default() {
         descriptor(builder, file, child, (place, &path));

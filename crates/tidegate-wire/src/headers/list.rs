@@ -2,6 +2,8 @@
 
 use sfv::StringRef;
 
+use crate::digits;
+
 /// The most that an integer can be: fifteen digits.
 pub(super) const MOST: u64 = 999_999_999_999_999;
 
@@ -85,16 +87,7 @@ impl List {
     }
 
     fn digits(&mut self, number: u64) {
-        let (mut digits, mut rest, mut start) = ([0; 15], number.min(MOST), 15);
-        loop {
-            start -= 1;
-            digits[start] = b'0' + u8::try_from(rest % 10).expect("it is a digit");
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
-        }
-        self.0.extend_from_slice(&digits[start..]);
+        digits::write(&mut self.0, number.min(MOST));
     }
 }
 

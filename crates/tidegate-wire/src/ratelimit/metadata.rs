@@ -60,6 +60,9 @@ impl<'d> Metadata<'d> {
 }
 
 fn of_the_passed(request: &Request<'_>, decision: &Decision, statuses: &[Status<'_>]) -> Map<String, Value> {
+    if !decision.domain().is_some_and(|domain| domain.tree.has_metadata()) {
+        return Map::new();
+    }
     let asked = request.descriptors.iter().filter(|asked| asked.turn() != Turn::Refund);
     let replaced: Vec<&str> = asked
         .filter_map(|asked| tree_rule(asked, decision)?.tree.as_deref())

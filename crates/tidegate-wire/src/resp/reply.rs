@@ -1,6 +1,6 @@
 //! Replies as they go out, one behind the other: in RESP2, or in RESP3 for those who asked for it.
 
-use std::fmt::Write as _;
+use crate::digits;
 
 /// How replies are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -114,11 +114,10 @@ impl Replies {
 
     fn number(&mut self, kind: u8, number: i64) {
         self.bytes.push(kind);
-        if (0..10).contains(&number) {
-            self.bytes.extend(u8::try_from(number).ok().map(|digit| b'0' + digit));
-        } else {
-            write!(Ascii(&mut self.bytes), "{number}").expect("a vector can always grow");
+        if number < 0 {
+            self.bytes.push(b'-');
         }
+        digits::write(&mut self.bytes, number.unsigned_abs());
         self.bytes.extend_from_slice(b"\r\n");
     }
 
@@ -130,16 +129,6 @@ impl Replies {
     fn line_end(&mut self, text: &[u8]) {
         self.bytes.extend_from_slice(text);
         self.bytes.extend_from_slice(b"\r\n");
-    }
-}
-
-/// Text at the end of bytes.
-struct Ascii<'b>(&'b mut Vec<u8>);
-
-impl std::fmt::Write for Ascii<'_> {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        self.0.extend_from_slice(text.as_bytes());
-        Ok(())
     }
 }
 
