@@ -1,6 +1,6 @@
 # Two commands are enough: `make run` and `make test`.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench deep fuzz accuracy generate
+.PHONY: help run test lint audit dist bench deep fuzz accuracy generate
 
 # How long each target is fuzzed by `make fuzz` and `make deep`.
 FUZZ_SECONDS ?= 3600
@@ -16,6 +16,12 @@ test: ## everything that must hold: format, lints, licences, tests, docs
 
 lint: ## format, lints and licences only
 	@tools/stages lint
+
+audit: ## the dependencies against the advisories of RustSec; needs the network (tools/audit CLONE without)
+	@tools/audit
+
+dist: ## a static release binary in an archive with licences, completions, list of parts (SBOM) and sums, started and asked once (TARGET=… for another than musl)
+	@tools/dist $(TARGET)
 
 bench: ## ours and peers in one run, as Markdown tables (about half an hour; make bench QUICK=1 for a smoke run)
 	@CARGO_TARGET_DIR=target/bench cargo run --quiet --locked --release --manifest-path bench/Cargo.toml -- $(if $(QUICK),--quick)
