@@ -205,7 +205,12 @@ const DOORS: [Row; 13] = [
         (2, "x"),
     ),
     (Figure::GrpcOverThrottlecrab, "the same over throttlecrab", "at most 0.8x", (2, "x")),
-    (Figure::GrpcOverLimitador, "the same over limitador", "at most 0.5x", (2, "x")),
+    (
+        Figure::GrpcOverLimitador,
+        "the same over limitador's library behind an empty service",
+        "at most 0.5x",
+        (2, "x"),
+    ),
     (Figure::GrpcOverRatelimit, "the same over envoyproxy/ratelimit", "at most 0.15x", (2, "x")),
     (Figure::FourDescriptors, "4 descriptors over 1", "at most 1.3x", (2, "x")),
     (Figure::HttpOverThrottlecrab, "HTTP over throttlecrab, 128 connections", "at most 0.8x", (2, "x")),

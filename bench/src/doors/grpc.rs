@@ -27,7 +27,7 @@ const SHARED: &str = "Tidegate, `--runtime shared`";
 const EMPTY: &str = "empty service, our layout";
 const EMPTY_BY_DEFAULT: &str = "empty service, tokio's default";
 const THROTTLECRAB: &str = "throttlecrab";
-const LIMITADOR: &str = "limitador";
+const LIMITADOR: &str = "limitador's library, empty service";
 const RATELIMIT: &str = "envoyproxy/ratelimit";
 
 pub(super) const ENVOY: &str = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";

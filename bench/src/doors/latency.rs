@@ -12,6 +12,7 @@ use super::talk::{Talker, connect_grpc, connect_http, connect_resp};
 use super::{Plan, Servers, grpc};
 use crate::bounds::{Figure, Found};
 use crate::report::Table;
+use crate::servers::{Layout, Process};
 
 /// Connections of HTTP and the Redis protocol.
 const CONNECTIONS: usize = 128;
@@ -23,15 +24,20 @@ pub(super) fn report(plan: &Plan, servers: &Servers<'_>, found: &mut Found) -> R
     println!("### Time to answer at half of the capacity\n");
     println!(
         "What is asked for as fast as it is answered comes first, with the load on the same cores; then half as many checks a second, for \
-         {} s, on a schedule that waits for nobody. Milliseconds from when a check was due until it was answered.\n",
+         {} s, on a schedule that waits for nobody. Milliseconds from when a check was due until it was answered, \
+         and until it was begun, which is the load's own delay and in all the others.\n",
         plan.seconds
     );
     let (runtime, server) = (runtime()?, &servers.per_core);
-    let mut table = Table::new("", ["capacity/s", "asked/s", "half", "90 %", "99 %", "99.9 %"]);
+    let mut table =
+        Table::new("", ["capacity/s", "asked/s", "half", "90 %", "99 %", "99.9 %", "begun, 99 %"]);
     let requests = Arc::new(Requests::envoy(1));
     let talkers = runtime.block_on(connect_grpc((server.grpc(), grpc::ENVOY), &requests, grpc::USUAL))?;
     let worst = row(plan, &runtime, &mut table, ("gRPC", talkers))?;
     found.note(Figure::GrpcLatency, Some(worst));
+    let empty = Process::empty(Layout::Cores)?;
+    let talkers = runtime.block_on(connect_grpc((empty.grpc(), grpc::ENVOY), &requests, grpc::USUAL))?;
+    row(plan, &runtime, &mut table, ("gRPC, empty service", talkers))?;
     let requests = Arc::new(Requests::http());
     let talkers = runtime.block_on(connect_http(server.http(), &requests, CONNECTIONS))?;
     let worst = row(plan, &runtime, &mut table, ("HTTP", talkers))?;
@@ -62,6 +68,7 @@ fn row<T: Talker>(
     let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
     let within = SHARES.map(|share| format!("{:.3}", milliseconds(times.within(share))));
     let rates = [format!("{capacity:.0}"), format!("{:.0}", times.rate())];
-    table.row(&name, rates.into_iter().chain(within));
+    let begun = format!("{:.3}", milliseconds(times.begun_within(0.99)));
+    table.row(&name, rates.into_iter().chain(within).chain([begun]));
     Ok(milliseconds(times.within(0.99)))
 }

@@ -22,23 +22,34 @@ pub(super) fn runtime() -> Result<Runtime> {
 #[derive(Default)]
 pub(super) struct Times {
     each: Vec<Duration>,
+    /// How late each was begun, where it was due at a time: the load's own share.
+    late: Vec<Duration>,
     pub(super) whole: Duration,
 }
 
 impl Times {
     /// The time that this share of checks was answered within.
     pub(super) fn within(&self, share: f64) -> Duration {
-        let mut sorted = self.each.clone();
-        sorted.sort_unstable();
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a length")]
-        let index = (sorted.len() as f64 * share) as usize;
-        sorted.get(index.min(sorted.len().saturating_sub(1))).copied().unwrap_or_default()
+        within(&self.each, share)
+    }
+
+    /// The time that this share of checks was begun within.
+    pub(super) fn begun_within(&self, share: f64) -> Duration {
+        within(&self.late, share)
     }
 
     /// Checks per second.
     pub(super) fn rate(&self) -> f64 {
         self.each.len() as f64 / self.whole.as_secs_f64()
     }
+}
+
+fn within(times: &[Duration], share: f64) -> Duration {
+    let mut sorted = times.to_vec();
+    sorted.sort_unstable();
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a length")]
+    let index = (sorted.len() as f64 * share) as usize;
+    sorted.get(index.min(sorted.len().saturating_sub(1))).copied().unwrap_or_default()
 }
 
 /// Those who ask, and are there from round to round.

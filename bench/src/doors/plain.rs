@@ -35,7 +35,7 @@ pub(super) fn report(plan: &Plan, servers: &Servers<'_>, found: &mut Found) -> R
         runtime.block_on(connect_http(process.http(), requests, connections))
     };
     println!("HTTP:\n");
-    let ratio = compare(plan, &runtime, there().collect(), connect, 1)?;
+    let ratio = compare(plan, &runtime, &there().collect::<Vec<_>>(), connect, 1)?;
     found.note(Figure::HttpOverThrottlecrab, ratio);
 
     let requests = Arc::new(Requests::resp());
@@ -43,10 +43,10 @@ pub(super) fn report(plan: &Plan, servers: &Servers<'_>, found: &mut Found) -> R
         runtime.block_on(connect_resp(process.resp(), &requests, connections))
     };
     println!("The Redis protocol, one command at a time:\n");
-    let ratio = compare(plan, &runtime, there().collect(), connect, 1)?;
+    let ratio = compare(plan, &runtime, &there().collect::<Vec<_>>(), connect, 1)?;
     found.note(Figure::RespOverThrottlecrab, ratio);
     println!("The Redis protocol, 16 commands at once:\n");
-    let ratio = compare(plan, &runtime, there().collect(), connect, 16)?;
+    let ratio = compare(plan, &runtime, &there().collect::<Vec<_>>(), connect, 16)?;
     found.note(Figure::PipelinedOverThrottlecrab, ratio);
     if peer.is_none() {
         println!("{}", how_to_get_throttlecrab());
@@ -58,7 +58,7 @@ pub(super) fn report(plan: &Plan, servers: &Servers<'_>, found: &mut Found) -> R
 fn compare<'a, T: Talker>(
     plan: &Plan,
     runtime: &Runtime,
-    servers: Vec<(&'static str, &'a Process)>,
+    servers: &[(&'static str, &'a Process)],
     connect: impl Fn((&'static str, &Process), usize) -> Result<Vec<T>>,
     together: usize,
 ) -> Result<Option<f64>> {

@@ -21,16 +21,16 @@ const TICK: Duration = Duration::from_micros(50);
 impl<T: Talker> Crowd<T> {
     /// Asks so many times a second. A check that finds nobody free to ask it waits, and that is in its time.
     pub(in crate::doors) async fn pace(&mut self, checks: Range<usize>, per_second: f64) -> Result<Times> {
-        let (timer, start) = (timer()?, Instant::now());
+        let (ticks, start) = (ticks()?, Instant::now());
         let (back, mut returned) = unbounded_channel();
         let mut pacing = Pacing { idle: std::mem::take(&mut self.talkers), waiting: VecDeque::new(), back };
         let (mut times, mut next, count) = (Times::default(), checks.start, checks.len());
         while times.each.len() < count {
             tokio::select! {
-                ticked = timer.readable() => {
+                ticked = ticks.readable() => {
                     let mut ticked = ticked?;
                     // How often it has ticked does not matter: the clock says what is due.
-                    rustix::io::read(timer.get_ref(), &mut [0; 8])?;
+                    rustix::io::read(ticks.get_ref(), &mut [0; 8])?;
                     ticked.clear_ready();
                     while next < checks.end {
                         let due = start + Duration::from_secs_f64((next - checks.start) as f64 / per_second);
@@ -42,8 +42,10 @@ impl<T: Talker> Crowd<T> {
                     }
                 }
                 done = returned.recv() => {
-                    let (talker, taken): (T, Result<Duration>) = done.context("somebody gives back")?;
-                    times.each.push(taken?);
+                    let (talker, taken): Done<T> = done.context("somebody gives back")?;
+                    let (late, taken) = taken?;
+                    times.late.push(late);
+                    times.each.push(taken);
                     pacing.idle.push(talker);
                 }
             }
@@ -59,8 +61,11 @@ struct Pacing<T> {
     idle: Vec<T>,
     /// Checks that are due, and since when.
     waiting: VecDeque<(usize, Instant)>,
-    back: UnboundedSender<(T, Result<Duration>)>,
+    back: UnboundedSender<Done<T>>,
 }
+
+/// Who has asked; how late that was begun, and how late it was answered.
+type Done<T> = (T, Result<(Duration, Duration)>);
 
 impl<T: Talker> Pacing<T> {
     /// Lets those who are free ask what is due.
@@ -70,7 +75,8 @@ impl<T: Talker> Pacing<T> {
             let Some((check, due)) = self.waiting.pop_front() else { return };
             let back = self.back.clone();
             tokio::spawn(async move {
-                let asked = talker.ask(check..check + 1).await.map(|()| due.elapsed());
+                let late = due.elapsed();
+                let asked = talker.ask(check..check + 1).await.map(|()| (late, due.elapsed()));
                 // Nobody waits for it any more if another has failed.
                 drop(back.send((talker, asked)));
             });
@@ -80,7 +86,7 @@ impl<T: Talker> Pacing<T> {
 
 /// Ticks that a task can wait for.
 #[expect(unsafe_code, reason = "a descriptor cannot be waited for without")]
-fn timer() -> Result<AsyncFd<OwnedFd>> {
+fn ticks() -> Result<AsyncFd<OwnedFd>> {
     let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
     let tick = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
     timerfd_settime(&timer, TimerfdTimerFlags::empty(), &Itimerspec { it_interval: tick, it_value: tick })?;

@@ -55,7 +55,7 @@ impl Talker for Caller {
                 "a request was refused: {}",
                 String::from_utf8_lossy(&self.read)
             );
-            let read = self.read[before..].iter().filter(|byte| **byte == b'\n').count();
+            let read = self.read[before..].split(|byte| *byte == b'\n').count() - 1;
             lines = lines.saturating_sub(read);
         }
         Ok(())
