@@ -10,7 +10,7 @@ use crate::output::print;
 /// Prints the OpenAPI document of a door.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidegate openapi > openapi.json\n  tidegate openapi admin\n\nA running server answers the same at /openapi.json of either door."
+    after_help = "Examples:\n  tidegate openapi > openapi.json\n  tidegate openapi admin\n\nA running server answers the same: /openapi.json at the HTTP door, /admin/openapi.json at the admin door."
 )]
 pub(crate) struct OpenapiArgs {
     /// The door

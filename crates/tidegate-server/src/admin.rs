@@ -59,7 +59,7 @@ pub(crate) fn app(admin: Arc<Admin>, token: Option<Token>) -> Router {
         .route("/admin/v1/switches/{domain}", put(switches::set_domain).delete(switches::take_back_domain))
         .route("/admin/v1/switches/{domain}/{rule}", put(switches::set_rule).delete(switches::take_back_rule))
         .route("/admin/v1/explain", post(explain::explain_check))
-        .route("/openapi.json", described(&document))
+        .route(openapi::ADMIN_PATH, described(&document))
         .method_not_allowed_fallback(wrong_method)
         .fallback(|| async { problem(StatusCode::NOT_FOUND, "there is nothing at this path; see /") })
         .with_state(admin);

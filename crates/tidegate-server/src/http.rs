@@ -34,7 +34,7 @@ pub(crate) fn app(door: Door<Stack>, health: &Arc<Health>, token: Option<Token>)
     api.route("/healthz", get(|| async { "alive\n" }))
         .route("/readyz", get(move || async move { readiness(&ready) }))
         .route("/healthcheck", get(move || async move { healthcheck(&check) }))
-        .route("/openapi.json", described(&document))
+        .route(openapi::HTTP_PATH, described(&document))
         .method_not_allowed_fallback(http::wrong_method)
         .fallback(|| async { problem(StatusCode::NOT_FOUND, "there is nothing at this path") })
 }

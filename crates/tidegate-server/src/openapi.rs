@@ -13,11 +13,16 @@ const HTTP: &str = "Decides, for every request to an API, whether it may pass. R
 
 const ADMIN: &str = "Metrics, the rules in force, reading them again and switching them.";
 
+/// Where the HTTP door answers its document.
+pub(crate) const HTTP_PATH: &str = "/openapi.json";
+/// Where the admin door does.
+pub(crate) const ADMIN_PATH: &str = "/admin/openapi.json";
+
 /// The document of the HTTP door.
 pub fn http(token: Token) -> Value {
     let mut document = Document::new("Tidegate", HTTP, token);
     http::describe(&mut document);
-    health::describe(&mut document);
+    health::describe(&mut document, HTTP_PATH);
     document.add(health::healthcheck());
     document.finish()
 }
@@ -26,7 +31,7 @@ pub fn http(token: Token) -> Value {
 pub fn admin(token: Token) -> Value {
     let mut document = Document::new("Tidegate, administration", ADMIN, token);
     admin::describe(&mut document);
-    health::describe(&mut document);
+    health::describe(&mut document, ADMIN_PATH);
     document.finish()
 }
 

@@ -11,13 +11,13 @@ use super::RULES;
 #[tokio::test]
 async fn the_documents_are_the_reviewed_ones_and_the_doors_answer_them() {
     let tidegate = Tidegate::with(RULES).await;
-    for (command, file, door) in [
-        ("openapi", "docs/reference/openapi.json", tidegate.http),
-        ("openapi admin", "docs/reference/openapi-admin.json", tidegate.admin),
+    for (command, file, (door, path)) in [
+        ("openapi", "docs/reference/openapi.json", (tidegate.http, "/openapi.json")),
+        ("openapi admin", "docs/reference/openapi-admin.json", (tidegate.admin, "/admin/openapi.json")),
     ] {
         let printed = run(&Folder::new(), command).await.printed;
         golden::check_at(file, &printed);
-        let answer = client::get(door, "/openapi.json", &[]).await.expect(200);
+        let answer = client::get(door, path, &[]).await.expect(200);
         assert_eq!(answer.header("content-type"), Some("application/json"));
         let written: serde_json::Value = serde_json::from_str(&printed).unwrap();
         assert_eq!(answer.json(), written, "{file}");

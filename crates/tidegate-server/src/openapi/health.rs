@@ -3,15 +3,15 @@
 use serde_json::json;
 use tidegate_wire::openapi::{Answer, Document, Operation};
 
-/// What both doors have.
-pub(super) fn describe(document: &mut Document) {
+/// What both doors have; this document at that path.
+pub(super) fn describe(document: &mut Document, path: &str) {
     let alive =
         Operation::new("get", "/healthz", "alive", "Is it alive?").answers("200", Answer::text("It is."));
     let ready = Operation::new("get", "/readyz", "ready", "Are new requests welcome?")
         .answers("200", Answer::text("They are."))
         .answers("503", Answer::text("It is stopping."));
     let itself = Answer::json("The document.", &json!({ "type": "object" }), Vec::new());
-    let openapi = Operation::new("get", "/openapi.json", "openapi", "This document").answers("200", itself);
+    let openapi = Operation::new("get", path, "openapi", "This document").answers("200", itself);
     for operation in [alive, ready, openapi] {
         document.add(common(operation));
     }
