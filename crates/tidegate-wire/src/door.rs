@@ -11,6 +11,8 @@ mod patience;
 pub(crate) mod question;
 #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
 mod budget;
+#[cfg(any(feature = "http", feature = "rls"))]
+pub(crate) mod body;
 mod partition;
 mod told;
 #[cfg(test)]
@@ -90,9 +92,9 @@ impl<S: Store + 'static> Door<S> {
             engine,
             clock,
             flight: Flight::new(settings.most_in_flight),
-            // One body of the largest size always fits.
+            // One body of the largest size always fits, with what gRPC puts before it.
             #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
-            bodies: Budget::new(settings.max_bodies_bytes.max(settings.max_body_bytes)),
+            bodies: Budget::new(settings.max_bodies_bytes.max(settings.max_body_bytes.saturating_add(5))),
             settings,
             overloads: AtomicU64::new(0),
             malformed: AtomicU64::new(0),

@@ -14,7 +14,6 @@
 //! request. Health routes, time-outs and what else belongs to a listener are the server's.
 
 mod fields;
-mod bytes;
 mod body;
 mod patience;
 mod question;

@@ -8,9 +8,8 @@ use ::http::{Method, Request, Version};
 use anyhow::{Context, Result, bail, ensure};
 use bytes::Bytes;
 use h2::client::{Builder, SendRequest};
-use tokio::net::TcpStream;
 
-use super::Talker;
+use super::{Talker, sockets};
 use crate::doors::requests::Requests;
 
 /// What an answer that lets pass begins with, in all three services: five bytes of framing, and a first field that is 1.
@@ -36,9 +35,7 @@ pub(in crate::doors) async fn connect(
         .header("te", "trailers")
         .body(())?;
     let mut all = Vec::with_capacity(connections * callers);
-    for _ in 0..connections {
-        let socket = TcpStream::connect(address).await?;
-        socket.set_nodelay(true)?;
+    for socket in sockets(address, connections).await? {
         let mut builder = Builder::new();
         builder.initial_window_size(1 << 20).initial_connection_window_size(1 << 24);
         let (stream, connection) = builder.handshake(socket).await?;

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::Talker;
+use super::{Talker, sockets};
 use crate::doors::requests::Requests;
 
 /// How ours and throttlecrab say yes.
@@ -26,13 +26,8 @@ pub(in crate::doors) async fn connect(
     requests: &Arc<Requests>,
     connections: usize,
 ) -> Result<Vec<Caller>> {
-    let mut all = Vec::with_capacity(connections);
-    for _ in 0..connections {
-        let socket = TcpStream::connect(address).await?;
-        socket.set_nodelay(true)?;
-        all.push(Caller { socket, requests: Arc::clone(requests), read: Vec::with_capacity(4096) });
-    }
-    Ok(all)
+    let caller = |socket| Caller { socket, requests: Arc::clone(requests), read: Vec::with_capacity(4096) };
+    Ok(sockets(address, connections).await?.into_iter().map(caller).collect())
 }
 
 impl Talker for Caller {

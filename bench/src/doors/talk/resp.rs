@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::Talker;
+use super::{Talker, sockets};
 use crate::doors::requests::Requests;
 
 /// An answer is an array of five numbers, which is six lines, and the first number says whether one may pass.
@@ -28,14 +28,11 @@ pub(in crate::doors) async fn connect(
     requests: &Arc<Requests>,
     connections: usize,
 ) -> Result<Vec<Caller>> {
-    let mut all = Vec::with_capacity(connections);
-    for _ in 0..connections {
-        let socket = TcpStream::connect(address).await?;
-        socket.set_nodelay(true)?;
+    let caller = |socket| {
         let (written, read) = (Vec::new(), Vec::with_capacity(4096));
-        all.push(Caller { socket, requests: Arc::clone(requests), written, read });
-    }
-    Ok(all)
+        Caller { socket, requests: Arc::clone(requests), written, read }
+    };
+    Ok(sockets(address, connections).await?.into_iter().map(caller).collect())
 }
 
 impl Talker for Caller {

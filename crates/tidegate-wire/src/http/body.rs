@@ -9,8 +9,8 @@ use serde_json::Value;
 use serde_json::error::Category;
 use tidegate_store::Store;
 
-use super::bytes::{self, Stopped};
 use super::fields::Wrong;
+use crate::door::body::{Stopped, collect};
 use crate::door::{Door, Share};
 use crate::problem::{self, Kind, Problem};
 
@@ -54,7 +54,7 @@ where
     B: HttpBody<Data = Bytes> + Unpin,
 {
     let most = door.settings().max_body_bytes;
-    bytes::collect(body, most, door.bodies()).await.map_err(|stopped| match stopped {
+    collect(body, most, door.bodies()).await.map_err(|stopped| match stopped {
         Stopped::TooLarge => too_large(most),
         Stopped::NoRoom => busy("too many bodies are being read at once; retry in 1 s"),
         Stopped::BrokenOff => Problem::of_request(StatusCode::BAD_REQUEST, "the body broke off"),

@@ -1,17 +1,18 @@
 //! The one message of a call, and that of its answer.
 
+use std::cmp::Ordering;
 use std::convert::Infallible;
-use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body::{Body, Frame, SizeHint};
 use tonic::Status;
 
 use super::encode::FRAME;
-use crate::door::Share;
+use crate::door::body::{Stopped, collect};
+use crate::door::{Budget, Share};
 
 /// What whoever compresses is told.
 pub(super) const COMPRESSED: &str = "messages must not be compressed";
@@ -19,73 +20,32 @@ pub(super) const COMPRESSED: &str = "messages must not be compressed";
 const GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const OK: HeaderValue = HeaderValue::from_static("0");
 
-/// Reads the message of a call: at most so many bytes, and as many as the share can grow by.
-pub(super) async fn read<B>(mut body: B, most: usize, share: &mut Share<'_>) -> Result<Bytes, Status>
+/// The message of a call, and the share that it takes.
+pub(super) async fn read<B>(body: B, most: usize, budget: &Budget) -> Result<(Bytes, Share<'_>), Status>
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    let mut parts = Parts::default();
-    while !body.is_end_stream() {
-        let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await else { break };
-        let frame = frame.map_err(|_| Status::cancelled("the call broke off"))?;
-        let Ok(data) = frame.into_data() else { continue };
-        if !share.grow(data.len()) {
-            return Err(Status::resource_exhausted("too many bytes of calls are held; retry in 1 s"));
-        }
-        parts.push(data);
-        parts.check(most)?;
-    }
-    parts.message()
+    let too_large = || Status::out_of_range(format!("the message may have {most} bytes at most"));
+    let (bytes, share) = collect(body, most + FRAME, budget).await.map_err(|stopped| match stopped {
+        Stopped::TooLarge => too_large(),
+        Stopped::NoRoom => Status::resource_exhausted("too many bytes of calls are held; retry in 1 s"),
+        Stopped::BrokenOff => Status::cancelled("the call broke off"),
+    })?;
+    message(bytes).map(|message| (message, share))
 }
 
-/// What has come so far.
-#[derive(Default)]
-struct Parts {
-    first: Bytes,
-    more: BytesMut,
-}
-
-impl Parts {
-    fn push(&mut self, data: Bytes) {
-        if self.first.is_empty() && self.more.is_empty() {
-            self.first = data;
-            return;
-        }
-        if self.more.is_empty() {
-            self.more.extend_from_slice(&self.first);
-        }
-        self.more.extend_from_slice(&data);
+/// Takes off the frame: whether it is compressed, and how long it is.
+fn message(mut bytes: Bytes) -> Result<Bytes, Status> {
+    let Some(([compressed, length @ ..], message)) = bytes.split_first_chunk::<FRAME>() else {
+        return Err(Status::invalid_argument("the call ends before its message"));
+    };
+    if *compressed != 0 {
+        return Err(Status::unimplemented(COMPRESSED));
     }
-
-    fn read(&self) -> &[u8] {
-        if self.more.is_empty() { &self.first } else { &self.more }
-    }
-
-    /// Looks at the frame as soon as it is there.
-    fn check(&self, most: usize) -> Result<(), Status> {
-        let Some((frame, message)) = self.read().split_first_chunk::<FRAME>() else { return Ok(()) };
-        let [compressed, length @ ..] = *frame;
-        let length = u32::from_be_bytes(length) as usize;
-        if compressed != 0 {
-            Err(Status::unimplemented(COMPRESSED))
-        } else if length > most {
-            Err(Status::out_of_range(format!("the message has {length} bytes and the most is {most}")))
-        } else if message.len() > length {
-            Err(Status::invalid_argument("the call has more than one message"))
-        } else {
-            Ok(())
-        }
-    }
-
-    fn message(self) -> Result<Bytes, Status> {
-        let mut read = if self.more.is_empty() { self.first } else { self.more.freeze() };
-        let whole = read
-            .split_first_chunk::<FRAME>()
-            .is_some_and(|([_, length @ ..], message)| message.len() == u32::from_be_bytes(*length) as usize);
-        if !whole {
-            return Err(Status::invalid_argument("the call ends before its message"));
-        }
-        Ok(read.split_off(FRAME))
+    match message.len().cmp(&(u32::from_be_bytes(*length) as usize)) {
+        Ordering::Less => Err(Status::invalid_argument("the call ends before its message")),
+        Ordering::Greater => Err(Status::invalid_argument("the call has more than one message")),
+        Ordering::Equal => Ok(bytes.split_off(FRAME)),
     }
 }
 

@@ -51,10 +51,9 @@ where
         Ok(asker) => asker,
         Err(answer) => return *answer,
     };
-    let mut share = door.bodies().share();
-    let answer = match body::read(begun.body, door.settings().max_body_bytes, &mut share).await {
-        Ok(message) if door.engine().store().answers_at_once() => at_once(door, &asker, &message),
-        Ok(message) => within(door, &asker, &message).await,
+    let answer = match body::read(begun.body, door.settings().max_body_bytes, door.bodies()).await {
+        Ok((message, _share)) if door.engine().store().answers_at_once() => at_once(door, &asker, &message),
+        Ok((message, _share)) => within(door, &asker, &message).await,
         Err(status) => Err(status),
     };
     match answer {
