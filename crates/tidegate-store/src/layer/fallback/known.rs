@@ -9,8 +9,10 @@ use crate::locked;
 
 const SHARDS: usize = 16;
 const PER_SHARD: usize = 4_096;
+/// Places where a counter may stand.
+const PER_KEY: usize = 4;
 
-/// The last word on up to 65 536 counters; a new one takes the place of whoever has it.
+/// The last word on up to 65 536 counters; of those where a new one may stand, the oldest makes room.
 pub(super) struct Known {
     hasher: RandomState,
     shards: [Mutex<Box<[Option<Entry>]>>; SHARDS],
@@ -52,12 +54,24 @@ impl Known {
     /// Remembers what was said.
     pub(super) fn put(&self, key: KeyRef<'_>, limit: &Limit, verdict: &Verdict, at: Timestamp) {
         let word = Word::new(limit, verdict, at);
-        self.with(key, |place, hash| *place = Some(Entry { hash, word }));
+        self.with(key, |places, hash| {
+            let is_there = |place: &Option<Entry>| place.is_some_and(|entry| entry.hash == hash);
+            let place = match places.iter().position(is_there) {
+                Some(place) => places.get_mut(place),
+                None => places.iter_mut().min_by_key(|place| place.map(|entry| entry.word.at)),
+            };
+            if let Some(place) = place {
+                *place = Some(Entry { hash, word });
+            }
+        });
     }
 
     /// What was said last, which is not known any more then.
     pub(super) fn take(&self, key: KeyRef<'_>) -> Option<Word> {
-        self.with(key, |place, hash| place.take_if(|entry| entry.hash == hash).map(|entry| entry.word))
+        self.with(key, |places, hash| {
+            let taken = places.iter_mut().find_map(|place| place.take_if(|entry| entry.hash == hash));
+            taken.map(|entry| entry.word)
+        })
     }
 
     /// Forgets all; how much there was.
@@ -67,11 +81,11 @@ impl Known {
         self.shards.iter().map(purge).sum()
     }
 
-    fn with<T>(&self, key: KeyRef<'_>, act: impl FnOnce(&mut Option<Entry>, u64) -> T) -> T {
+    fn with<T>(&self, key: KeyRef<'_>, act: impl FnOnce(&mut [Option<Entry>], u64) -> T) -> T {
         let hash = self.hasher.hash_one(key.bytes());
-        let [low, high, ..] = hash.to_le_bytes().map(usize::from);
-        let (shard, place) = (low % SHARDS, (low / SHARDS * 256 + high) % PER_SHARD);
-        act(&mut locked(&self.shards[shard])[place], hash)
+        let [low, high, higher, ..] = hash.to_le_bytes().map(usize::from);
+        let (shard, first) = (low % SHARDS, (higher * 256 + high) * PER_KEY % PER_SHARD);
+        act(&mut locked(&self.shards[shard])[first..first + PER_KEY], hash)
     }
 }
 

@@ -17,8 +17,10 @@ const DOUBT_US: u64 = 10_000_000;
 
 const SHARDS: usize = 16;
 const PER_SHARD: usize = 4_096;
+/// Places where a counter may stand: while few are taken, all of one counter's being taken is out of the question.
+const PER_KEY: usize = 8;
 
-/// Up to 65 536 counters; one that has used less of its limit makes room.
+/// Up to 65 536 counters; of those where one may stand, the one that has used the least of its limit makes room.
 pub(super) struct Long {
     hasher: RandomState,
     shards: [Mutex<Box<[Option<Entry>]>>; SHARDS],
@@ -59,10 +61,15 @@ impl Long {
             return;
         }
         let last = Word::new(limit, verdict, now);
-        self.with(key, |place| match place {
-            Some(old) if old.key.as_ref() == key => old.hear(*limit, last, now),
-            Some(old) if old.last.share_at(now) > last.share_at(now) => {}
-            _ => *place = Some(Entry { key: key.into(), limit: *limit, last, doubt: None }),
+        self.with(key, |places| {
+            if let Some(old) = places.iter_mut().flatten().find(|old| old.key.as_ref() == key) {
+                return old.hear(*limit, last, now);
+            }
+            let share = |place: &&mut Option<Entry>| place.as_ref().map(|old| old.last.share_at(now));
+            let Some(place) = places.iter_mut().min_by_key(share) else { return };
+            if share(&place) <= Some(last.share_at(now)) {
+                *place = Some(Entry { key: key.into(), limit: *limit, last, doubt: None });
+            }
         });
     }
 
@@ -76,7 +83,9 @@ impl Long {
     }
 
     pub(super) fn forget(&self, key: KeyRef<'_>) {
-        self.with(key, |place| drop(place.take_if(|entry| entry.key.as_ref() == key)));
+        self.with(key, |places| {
+            places.iter_mut().for_each(|place| drop(place.take_if(|entry| entry.key.as_ref() == key)));
+        });
     }
 
     /// Forgets all; how many there were.
@@ -84,10 +93,10 @@ impl Long {
         self.shards.iter().map(|shard| locked(shard).iter_mut().filter_map(Option::take).count()).sum()
     }
 
-    fn with<T>(&self, key: KeyRef<'_>, act: impl FnOnce(&mut Option<Entry>) -> T) -> T {
+    fn with<T>(&self, key: KeyRef<'_>, act: impl FnOnce(&mut [Option<Entry>]) -> T) -> T {
         let hash = self.hasher.hash_one(key.bytes()).to_le_bytes().map(usize::from);
-        let place = (hash[1] * 256 + hash[2]) % PER_SHARD;
-        act(&mut locked(&self.shards[hash[0] % SHARDS])[place])
+        let first = (hash[1] * 256 + hash[2]) * PER_KEY % PER_SHARD;
+        act(&mut locked(&self.shards[hash[0] % SHARDS])[first..first + PER_KEY])
     }
 }
 
@@ -111,5 +120,40 @@ impl Entry {
         let word = word.unwrap_or(self.last);
         let counts = word.used_at(now).units() > 0;
         counts.then(|| Lost { key: self.key.clone(), limit: self.limit, word })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tidegate_core::{Key, Outcome, State, Window};
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_micros(1_790_000_000_000_000);
+
+    fn used(limit: &Limit, units: u64) -> Verdict {
+        let mut state = State::EMPTY;
+        limit.step(&mut state, NOW, units).unwrap();
+        limit.verdict(&state, NOW, Outcome::Allowed)
+    }
+
+    #[test]
+    fn none_makes_room_while_there_is_plenty_and_then_the_least_used() {
+        let limit = Limit::fixed_window(100, Window::Aligned(Duration::from_secs(86_400))).unwrap();
+        let (long, little, much) = (Long::default(), used(&limit, 1), used(&limit, 99));
+        let put = |numbers: std::ops::Range<u32>, verdict: &Verdict| {
+            for number in numbers {
+                let key = Key { home: &[&number.to_be_bytes()], own: &[] }.encode().unwrap();
+                long.put(key.as_ref(), &limit, verdict, NOW);
+            }
+        };
+        put(0..2_000, &much);
+        assert_eq!(long.all(NOW).len(), 2_000);
+        put(2_000..500_000, &little);
+        let all = long.all(NOW);
+        assert_eq!(all.len(), SHARDS * PER_SHARD);
+        assert_eq!(all.iter().filter(|lost| lost.word.used_at(NOW).units() == 99).count(), 2_000);
     }
 }
