@@ -12,7 +12,7 @@ use super::eviction::Need;
 use super::page::Width;
 use super::registry::Registered;
 use super::seat::Seat;
-use super::slot::Content;
+use super::slot::{Content, Hash};
 use super::swift;
 use super::sync::pause;
 use super::table::{Claim, Table};
@@ -93,21 +93,23 @@ pub(super) fn decide_one(
     now: Timestamp,
     elsewhere: impl Fn(KeyRef<'_>) -> bool,
 ) -> Option<Verdict> {
-    swift::decide_one(table, (key, limit, cost), now)
-        .or_else(|| decide_one_slowly(table, (key, limit, cost), now, elsewhere))
+    let hash = table.hash(key);
+    swift::decide_one(table, hash, (limit, cost), now)
+        .or_else(|| decide_one_slowly(table, hash, (limit, cost), now, || elsewhere(key)))
 }
 
 /// The same where there is more to do.
 #[inline(never)]
 fn decide_one_slowly(
     table: &Table,
-    (key, limit, cost): (KeyRef<'_>, &Limit, u64),
+    hash: Hash,
+    (limit, cost): (&Limit, u64),
     now: Timestamp,
-    elsewhere: impl Fn(KeyRef<'_>) -> bool,
+    is_elsewhere: impl Fn() -> bool,
 ) -> Option<Verdict> {
     let mut attempts = 0;
     while attempts < ATTEMPTS && cost > 0 {
-        match attempt_one(table, (key, limit, cost), now, &elsewhere) {
+        match attempt_one(table, hash, (limit, cost), now, &is_elsewhere) {
             Ok(verdict) => return Some(verdict),
             Err(Why::Again) => pause(&mut attempts),
             Err(Why::Unfit) => break,
@@ -120,24 +122,36 @@ fn decide_one_slowly(
 #[inline]
 fn attempt_one(
     table: &Table,
-    (key, limit, cost): (KeyRef<'_>, &Limit, u64),
+    hash: Hash,
+    (limit, cost): (&Limit, u64),
     now: Timestamp,
-    elsewhere: &impl Fn(KeyRef<'_>) -> bool,
+    is_elsewhere: &impl Fn() -> bool,
 ) -> Result<Verdict, Why> {
-    let seat = table.seat(table.hash(key), Table::likely_width(limit), now);
+    let seat = table.seat(hash, Table::likely_width(limit), now);
     let mut one = Seated::read(table, seat, (limit, cost), now)?;
     let passes = one.verdict.allowed();
-    if one.seen.is_none() && elsewhere(key) {
+    if one.seen.is_none() && is_elsewhere() {
         return Err(Why::Unfit);
     }
     if passes && one.seen.is_none() {
-        return Err(make_places(table, std::slice::from_mut(&mut one), now));
+        return begin(table, one, now);
     }
     if passes {
         one.lock()?;
         one.unlock();
     }
     Ok(one.verdict)
+}
+
+/// Gives a counter that is not there yet its place, with what the charge leaves.
+fn begin<'a>(table: &'a Table, mut one: Seated<'a>, now: Timestamp) -> Result<Verdict, Why> {
+    let entry = table.registry.get(one.left.number).ok_or(Why::Unfit)?;
+    let need = Need { share: entry.limit.share(), now, pinned: &[one.seat.hash] };
+    match table.claim_with(&mut one.seat, (one.left, entry), need) {
+        Claim::Made => Ok(one.verdict),
+        Claim::There => Err(Why::Again),
+        Claim::NoRoom | Claim::OnlyOffenders => Err(Why::Unfit),
+    }
 }
 
 pub(super) fn is_plain(charge: &Charge<'_>) -> bool {

@@ -1,7 +1,8 @@
 //! The limits of counters, by number: a slot names the limit that left its state, so that anybody can read it.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::hash::{Hash as _, Hasher};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock};
 
 use tidegate_core::{Limit, Packing, State, Timestamp};
@@ -10,10 +11,14 @@ use super::slot::{Content, MAX_NUMBER};
 
 const PER_BLOCK: usize = 256;
 const BLOCKS: usize = (MAX_NUMBER as usize + 1) / PER_BLOCK;
+/// Places for the numbers of limits that were asked for lately.
+const RECENT: usize = 1024;
 
 /// All limits that were ever packed, up to 32 767. Numbers are never given again.
 pub(super) struct Registry {
     numbers: RwLock<HashMap<Limit, u16>>,
+    /// Numbers by a few bits of their limits' hash, where they are found without a lock; 0 for none.
+    recent: [AtomicU16; RECENT],
     blocks: [OnceLock<Box<[OnceLock<Registered>]>>; BLOCKS],
 }
 
@@ -29,7 +34,11 @@ pub(super) struct Registered {
 
 impl Default for Registry {
     fn default() -> Self {
-        Self { numbers: RwLock::default(), blocks: [const { OnceLock::new() }; BLOCKS] }
+        Self {
+            numbers: RwLock::default(),
+            recent: [const { AtomicU16::new(0) }; RECENT],
+            blocks: [const { OnceLock::new() }; BLOCKS],
+        }
     }
 }
 
@@ -37,8 +46,19 @@ impl Registry {
     /// The entry of a limit, which it gets now if it has none; `None` if its states are not packed, or there is no number
     /// left.
     pub(super) fn enter(&self, limit: &Limit) -> Option<&Registered> {
-        let packing = Packing::of(limit)?;
         let limit = &limit.without_bounds();
+        let recent = &self.recent[Mix::of(limit) % RECENT];
+        let found = self.get(recent.load(Ordering::Relaxed)).filter(|entry| entry.limit == *limit);
+        if found.is_some() {
+            return found;
+        }
+        let entry = self.enter_slowly(limit)?;
+        recent.store(entry.number, Ordering::Relaxed);
+        Some(entry)
+    }
+
+    fn enter_slowly(&self, limit: &Limit) -> Option<&Registered> {
+        let packing = Packing::of(limit)?;
         let known = self.numbers.read().unwrap_or_else(PoisonError::into_inner).get(limit).copied();
         if let Some(number) = known {
             return self.get(number);
@@ -85,6 +105,42 @@ impl Registry {
 
     const fn place(number: u16) -> (usize, usize) {
         (number as usize / PER_BLOCK % BLOCKS, number as usize % PER_BLOCK)
+    }
+}
+
+/// A hash that is quick and no more: whoever makes others meet in one place makes them take a lock.
+#[derive(Default)]
+struct Mix(u64);
+
+impl Mix {
+    fn of(limit: &Limit) -> usize {
+        let mut mix = Self::default();
+        limit.hash(&mut mix);
+        usize::try_from(mix.finish()).unwrap_or(0)
+    }
+}
+
+impl Hasher for Mix {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.write_u64(u64::from(number));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write_isize(&mut self, number: isize) {
+        self.write_u64(number.cast_unsigned() as u64);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 >> 40
     }
 }
 

@@ -35,13 +35,13 @@ struct Found<'a> {
 #[inline]
 pub(super) fn decide_one(
     table: &Table,
-    (key, limit, cost): (KeyRef<'_>, &Limit, u64),
+    hash: Hash,
+    (limit, cost): (&Limit, u64),
     now: Timestamp,
 ) -> Option<Verdict> {
     if cost == 0 {
         return None;
     }
-    let hash = table.hash(key);
     if Packing::is_likely_wide(limit) {
         return decide_wide(table, hash, (limit, cost), now);
     }

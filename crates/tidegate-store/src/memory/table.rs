@@ -65,6 +65,8 @@ enum Resized {
 pub(super) enum Claim {
     /// The counter has one.
     Made,
+    /// Somebody else has given it one.
+    There,
     /// All places where it could stand are pinned, or its segment has none.
     NoRoom,
     /// All places where it could stand are taken by counters that have nearly used up their limits.
@@ -174,10 +176,27 @@ impl Table {
         seat
     }
 
-    /// Gives a counter a place, if need be that of another, but of none that is pinned: a plan never makes room for itself.
+    /// Gives a counter a place with nothing in it yet, unless it has one, and finds it there.
     pub(super) fn claim<'a>(&'a self, seat: &mut Seat<'a>, entry: &Registered, need: Need<'_>) -> Claim {
-        let Need { now, pinned, .. } = need;
         let content = Content { hash: seat.hash, number: entry.number, packed: Packed::default() };
+        loop {
+            match self.claim_with(seat, (content, entry), need) {
+                Claim::Made | Claim::There if seat.find() => return Claim::Made,
+                Claim::Made | Claim::There => {}
+                none => return none,
+            }
+        }
+    }
+
+    /// Gives a counter that was not found a place, if need be that of another, but of none that is pinned: a plan never makes
+    /// room for itself.
+    pub(super) fn claim_with<'a>(
+        &'a self,
+        seat: &mut Seat<'a>,
+        (content, entry): (Content, &Registered),
+        need: Need<'_>,
+    ) -> Claim {
+        let Need { now, pinned, .. } = need;
         let width = if entry.packing.is_wide() { Width::Wide } else { Width::Narrow };
         if seat.width() != width {
             *seat = self.seat(seat.hash, width, now);
@@ -187,8 +206,8 @@ impl Table {
         let mut looks = 0;
         loop {
             match seat.segment.claim(content, has_emptied) {
-                Claimed::New | Claimed::There if seat.find() => return Claim::Made,
-                Claimed::New | Claimed::There => {}
+                Claimed::New => return Claim::Made,
+                Claimed::There => return Claim::There,
                 Claimed::Changed => pause(&mut looks),
                 Claimed::Full if self.grow(seat.segment, now) => {}
                 Claimed::Full => {
