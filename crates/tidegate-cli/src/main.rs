@@ -24,6 +24,11 @@ use clap::Parser as _;
 
 use arguments::{Arguments, Command};
 
+/// A static binary has musl, whose own allocator has one lock for all cores.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     // Usage errors end here: clap prints them and exits with 2.
     let arguments = Arguments::parse();
