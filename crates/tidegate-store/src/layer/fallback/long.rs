@@ -84,7 +84,9 @@ impl Long {
 
     pub(super) fn forget(&self, key: KeyRef<'_>) {
         self.with(key, |places| {
-            places.iter_mut().for_each(|place| drop(place.take_if(|entry| entry.key.as_ref() == key)));
+            for place in places {
+                drop(place.take_if(|entry| entry.key.as_ref() == key));
+            }
         });
     }
 
