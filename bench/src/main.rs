@@ -11,6 +11,7 @@ mod bounds;
 mod callgrind;
 mod checking;
 mod child;
+mod cores;
 mod doors;
 mod engines;
 mod keys;

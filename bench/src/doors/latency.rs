@@ -11,6 +11,7 @@ use super::requests::Requests;
 use super::talk::{Talker, connect_grpc, connect_http, connect_resp};
 use super::{Plan, Servers, grpc};
 use crate::bounds::{Figure, Found};
+use crate::cores::Apart;
 use crate::report::Table;
 use crate::servers::{Layout, Process};
 
@@ -23,19 +24,22 @@ const SHARES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 pub(super) fn report(plan: &Plan, servers: &Servers<'_>, found: &mut Found) -> Result<()> {
     println!("### Time to answer at half of the capacity\n");
     println!(
-        "What is asked for as fast as it is answered comes first, with the load on the same cores; then half as many checks a second, for \
-         {} s, on a schedule that waits for nobody. Milliseconds from when a check was due until it was answered, \
-         and until it was begun, which is the load's own delay and in all the others.\n",
+        "The load has a core to itself, and the server the others. What is asked for as fast as it is answered comes first; then half as \
+         many checks a second, for {} s, on a schedule that waits for nobody. Milliseconds from when a check was due until it was \
+         answered, and until it was begun, which is the load's own delay and in all the others.\n",
         plan.seconds
     );
-    let (runtime, server) = (runtime()?, &servers.per_core);
+    let rules = servers.folder.join("ours");
+    let ((server, empty), _apart) = Apart::start(|| {
+        Ok((Process::tidegate("memory", &rules, "per_core")?, Process::empty(Layout::Cores)?))
+    })?;
+    let runtime = runtime()?;
     let mut table =
         Table::new("", ["capacity/s", "asked/s", "half", "90 %", "99 %", "99.9 %", "begun, 99 %"]);
     let requests = Arc::new(Requests::envoy(1));
     let talkers = runtime.block_on(connect_grpc((server.grpc(), grpc::ENVOY), &requests, grpc::USUAL))?;
     let worst = row(plan, &runtime, &mut table, ("gRPC", talkers))?;
     found.note(Figure::GrpcLatency, Some(worst));
-    let empty = Process::empty(Layout::Cores)?;
     let talkers = runtime.block_on(connect_grpc((empty.grpc(), grpc::ENVOY), &requests, grpc::USUAL))?;
     row(plan, &runtime, &mut table, ("gRPC, empty service", talkers))?;
     let requests = Arc::new(Requests::http());

@@ -120,7 +120,8 @@ impl Theirs {
 impl Asked for Theirs {
     async fn ask(&self, check: usize) -> Result<bool> {
         let context = Context::from(HashMap::from([("user".to_owned(), user(check))]));
-        let answer = self.limiter.check_rate_limited_and_update(&self.namespace, &context, 1).await?;
+        let answer = self.limiter.check_rate_limited_and_update(&self.namespace, &context, 1).await;
+        let answer = answer.map_err(|error| anyhow!("limitador: {error}"))?;
         ensure!(answer.counters.len() == self.limits, "a request is not held to all limits");
         Ok(!answer.limited)
     }

@@ -64,11 +64,8 @@ async fn drive<S: Wire>((stream, peer): (S, Peer), door: Arc<Door>, mut phase: w
     let peer = door.tells_peers.then_some(peer);
     let service = {
         let (door, activity) = (Arc::clone(&door), Arc::clone(&activity));
-        hyper::service::service_fn(move |mut request: Request<Incoming>| {
-            if let Some(peer) = &peer {
-                request.extensions_mut().insert(peer.clone());
-            }
-            answer::answer(Arc::clone(&door), Arc::clone(&activity), request)
+        hyper::service::service_fn(move |request: Request<Incoming>| {
+            answer::answer(Arc::clone(&door), Arc::clone(&activity), (request, peer.as_ref()))
         })
     };
     let builder = builder(&door.limits, door.http2_only);
@@ -85,10 +82,10 @@ async fn drive<S: Wire>((stream, peer): (S, Peer), door: Arc<Door>, mut phase: w
                 return;
             }
             () = reached(&mut phase, Phase::Draining), if !ending => {}
-            () = sleep_until(old_at), if !ending => {}
-            () = sleep_until(deadline) => {
+            () = sleep_until(if ending { deadline } else { deadline.min(old_at) }) => {
+                let is_old = !ending && old_at <= Instant::now();
                 let patience = if ending { PATIENCE } else { door.limits.idle_timeout };
-                if let Some(busy_until) = activity.busy_until(patience) {
+                if let Some(busy_until) = activity.busy_until(patience).filter(|_| !is_old) {
                     deadline = busy_until;
                     continue;
                 }

@@ -4,7 +4,15 @@
 const MOST: usize = 20;
 
 /// Appends the digits of a number.
+#[inline]
 pub(crate) fn write(out: &mut Vec<u8>, number: u64) {
+    match u8::try_from(number) {
+        Ok(digit @ 0..=9) => out.push(b'0' + digit),
+        _ => write_several(out, number),
+    }
+}
+
+fn write_several(out: &mut Vec<u8>, number: u64) {
     let (mut digits, mut rest, mut start) = ([b'0'; MOST], number, MOST);
     loop {
         start -= 1;

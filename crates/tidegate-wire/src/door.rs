@@ -32,7 +32,7 @@ use tidegate_store::{Hold, Store, StoreError};
 
 pub use partition::PartitionSecret;
 pub use settings::{DoorSettings, Undecided};
-pub use told::{Told, decision_id};
+pub use told::{DecisionId, Told, decision_id};
 
 #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
 pub(crate) use budget::{Budget, Share};

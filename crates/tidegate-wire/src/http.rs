@@ -18,6 +18,7 @@ mod body;
 mod patience;
 mod question;
 mod swift;
+mod json;
 mod answer;
 mod decide;
 mod settle;
@@ -36,6 +37,7 @@ use tidegate_store::Store;
 
 use crate::door::Door;
 use crate::door::question::Ask;
+use crate::trust::Peer;
 
 pub use body::wrong_method;
 pub use decide::Begun;
@@ -74,9 +76,10 @@ impl<S: Store + 'static> Checks<S> {
         Self { door }
     }
 
-    /// Begins to answer a check: reads its head, and keeps what is needed of it.
-    pub fn begin<B>(&self, request: Request<B>) -> Begun<B> {
-        decide::begin(&self.door, request, Ask::Check)
+    /// Begins to answer a check from there: reads its head, and keeps what is needed of it.
+    pub fn begin<B>(&self, request: Request<B>, peer: Option<&Peer>) -> Begun<B> {
+        let (head, body) = request.into_parts();
+        decide::begin(&self.door, (&head.headers, peer), body, Ask::Check)
     }
 
     /// Answers it.

@@ -32,6 +32,7 @@ use tonic::Status;
 use tonic::server::NamedService;
 
 use crate::door::Door;
+use crate::trust::Peer;
 
 pub use body::Reply;
 pub use call::Begun;
@@ -54,9 +55,9 @@ pub const fn service<S: Store + 'static>(door: Door<S>) -> Service<S> {
 }
 
 impl<S: Store + 'static> Service<S> {
-    /// Begins to answer a call: reads its head, and keeps what is needed of it.
-    pub fn begin<B>(&self, request: Request<B>) -> Begun<B> {
-        call::begin(&self.door, request)
+    /// Begins to answer a call from there: reads its head, and keeps what is needed of it.
+    pub fn begin<B>(&self, request: Request<B>, peer: Option<&Peer>) -> Begun<B> {
+        call::begin(&self.door, request, peer)
     }
 
     /// Answers it.
@@ -84,7 +85,8 @@ where
         if request.uri().path() != PATH {
             return Box::pin(async { Ok(Status::unimplemented("there is no such method").into_http()) });
         }
-        let (service, begun) = (self.clone(), self.begin(request));
+        let peer = request.extensions().get::<Peer>().cloned();
+        let (service, begun) = (self.clone(), self.begin(request, peer.as_ref()));
         Box::pin(async move { Ok(service.finish(begun).await) })
     }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use http::header::AUTHORIZATION;
-use http::{Extensions, HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName};
 
 use crate::client_ip::{Source, Trusted, behind, canonical};
 
@@ -44,16 +44,15 @@ struct May(u64);
 /// Whose word counts at a door, and how often somebody's did not. Clones are the same. The default trusts everybody.
 ///
 /// ```
-/// use http::{Extensions, HeaderMap};
+/// use http::HeaderMap;
 /// use tidegate_wire::{Trusted, trust::{Grant, Peer, Trust}};
 ///
 /// let gateways = Grant::to_networks(Trusted::parse(["10.0.0.0/8"])?);
 /// let proxies = Grant { attributes: Some(vec!["ip".into()]), ..Grant::to_networks(Trusted::parse(["192.0.2.1"])?) };
 /// let trust = Trust::only(vec![gateways, proxies], ["org", "ip"]);
 /// let from = |address: &str| {
-///     let mut extensions = Extensions::new();
-///     extensions.insert(Peer::at(address.parse().expect("an address")));
-///     trust.caller(&extensions, &HeaderMap::new())
+///     let peer = Peer::at(address.parse().expect("an address"));
+///     trust.caller(Some(&peer), &HeaderMap::new())
 /// };
 /// assert!(!trust.ignores(from("10.0.0.7:4711"), "org"));
 /// assert!(!trust.ignores(from("192.0.2.1:4711"), "ip"));
@@ -141,8 +140,7 @@ impl Trust {
     }
 
     /// Who sent a request.
-    pub fn caller(&self, extensions: &Extensions, headers: &HeaderMap) -> Caller {
-        let peer = extensions.get();
+    pub fn caller(&self, peer: Option<&Peer>, headers: &HeaderMap) -> Caller {
         let caller = self.caller_at(peer);
         match &self.0 {
             Some(policy) if caller.may != May::ALL => {

@@ -159,7 +159,7 @@ impl<S: Store + 'static> Service<S> {
     }
 
     fn caller(&self, metadata: &MetadataMap, extensions: &Extensions) -> Caller {
-        self.door.settings().trust.caller(extensions, metadata.as_ref())
+        self.door.settings().trust.caller(extensions.get(), metadata.as_ref())
     }
 
     /// What cannot even be asked.

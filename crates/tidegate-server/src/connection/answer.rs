@@ -13,6 +13,7 @@ use axum::extract::Request;
 use axum::http::{Method, Response};
 use axum::routing::future::RouteFuture;
 use hyper::body::Incoming;
+use tidegate_wire::trust::Peer;
 use tidegate_wire::{http, rls};
 use tokio::time::{Instant, timeout};
 use tower_service::Service as _;
@@ -74,10 +75,10 @@ impl Drop for UnderWay {
 pub(super) fn answer(
     door: Arc<Door>,
     activity: Arc<Activity>,
-    request: Request<Incoming>,
-) -> impl Future<Output = Result<Response<Reply>, Infallible>> {
+    (request, peer): (Request<Incoming>, Option<&Peer>),
+) -> impl Future<Output = Result<Response<Reply>, Infallible>> + use<> {
     let under_way = UnderWay::new(activity);
-    let question = Question::new(&door, request);
+    let question = Question::new(&door, request, peer);
     async move {
         let _under_way = under_way;
         let routed = |response: axum::response::Response| response.map(Reply::Routed);
@@ -109,17 +110,22 @@ enum Question {
 }
 
 impl Question {
-    fn new(door: &Door, request: Request<Incoming>) -> Self {
+    fn new(door: &Door, mut request: Request<Incoming>, peer: Option<&Peer>) -> Self {
         match &door.shortcut {
             Some(Shortcut::Call(calls)) if request.uri().path() == rls::PATH => {
-                Self::Call(calls.begin(request))
+                Self::Call(calls.begin(request, peer))
             }
             Some(Shortcut::Check(checks))
                 if request.uri().path() == http::CHECK && request.method() == Method::POST =>
             {
-                Self::Check(checks.begin(request))
+                Self::Check(checks.begin(request, peer))
             }
-            _ => Self::Routed(Box::pin(door.app.clone().call(request))),
+            _ => {
+                if let Some(peer) = peer {
+                    request.extensions_mut().insert(peer.clone());
+                }
+                Self::Routed(Box::pin(door.app.clone().call(request)))
+            }
         }
     }
 

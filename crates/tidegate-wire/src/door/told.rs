@@ -1,8 +1,9 @@
 //! What a caller is told of a decision: headers on every answer, and a problem on a refusal.
 
 use http::{HeaderMap, StatusCode};
+use serde::{Serialize, Serializer};
 use smallvec::SmallVec;
-use tidegate_core::{Outcome as Fate, Retry, Verdict};
+use tidegate_core::{Outcome as Fate, Retry, Ticket, Verdict};
 use tidegate_engine::{Check, Decision, LimitView, Outcome};
 use tidegate_rules::rule::{Counted, Rule};
 
@@ -144,11 +145,40 @@ fn in_the_rules_words(mut problem: Problem, rule: &Rule) -> Problem {
 }
 
 /// A decision's id as callers know it: 32 hexadecimal digits.
+#[derive(Clone, Copy, Debug)]
+pub struct DecisionId([u8; 32]);
+
+impl DecisionId {
+    /// That decision's.
+    pub fn of(decision: &Decision) -> Self {
+        Self::of_ticket(decision.id)
+    }
+
+    /// The same by what it was counted under.
+    pub(crate) fn of_ticket(Ticket(number): Ticket) -> Self {
+        let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble)];
+        let mut digits = [b'0'; 32];
+        for (pair, byte) in digits.as_chunks_mut().0.iter_mut().zip(number.to_be_bytes()) {
+            *pair = [digit(byte >> 4), digit(byte & 15)];
+        }
+        Self(digits)
+    }
+
+    /// Its digits.
+    pub fn as_str(&self) -> &str {
+        str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+impl Serialize for DecisionId {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.as_str())
+    }
+}
+
+/// The same as a text of its own.
 pub fn decision_id(decision: &Decision) -> String {
-    let digit = |nibble: u8| char::from(b"0123456789abcdef"[usize::from(nibble)]);
-    let mut digits = String::with_capacity(32);
-    digits.extend(decision.id.0.to_be_bytes().iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
-    digits
+    DecisionId::of(decision).as_str().to_owned()
 }
 
 /// The same as a URI: the digits in the groups of a UUID.

@@ -95,9 +95,19 @@ pub(super) fn refuse<S: Store + 'static>(door: &Door<S>, problem: &Problem) -> R
 
 /// A body of that type as an answer.
 pub(super) fn with_type(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Response {
+    with_headers(status, HeaderMap::new(), content_type, body)
+}
+
+/// The same with what else there is to say.
+pub(super) fn with_headers(
+    status: StatusCode,
+    mut headers: HeaderMap,
+    content_type: &'static str,
+    body: Vec<u8>,
+) -> Response {
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     let mut response = Response::new(Body::from(body));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    (*response.status_mut(), *response.headers_mut()) = (status, headers);
     response
 }
 

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use axum::body::{Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::response::Response;
-use http::{Extensions, HeaderMap, StatusCode};
+use http::{HeaderMap, StatusCode};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -23,14 +23,15 @@ use super::swift::{self, Plain};
 use crate::door::Door;
 use crate::door::question::{Ask, Asked, Question};
 use crate::problem::Problem;
+use crate::trust::Peer;
 
 fn asked<S: Store + 'static>(
     door: &Door<S>,
-    (headers, extensions): (&HeaderMap, &Extensions),
+    (headers, peer): (&HeaderMap, Option<&Peer>),
     ask: Ask,
 ) -> Asked {
     let patience = door.patience(patience::of(headers));
-    let caller = door.settings().trust.caller(extensions, headers);
+    let caller = door.settings().trust.caller(peer, headers);
     Asked { ask, patience, caller }
 }
 
@@ -42,11 +43,16 @@ pub(super) struct Results {
 }
 
 pub(super) async fn check<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
-    finish(&door, begin(&door, request, Ask::Check)).await
+    one_of(&door, request, Ask::Check).await
 }
 
 pub(super) async fn peek<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
-    finish(&door, begin(&door, request, Ask::Peek)).await
+    one_of(&door, request, Ask::Peek).await
+}
+
+async fn one_of<S: Store + 'static>(door: &Door<S>, request: Request, ask: Ask) -> Response {
+    let (head, body) = request.into_parts();
+    finish(door, begin(door, (&head.headers, head.extensions.get()), body, ask)).await
 }
 
 /// A question whose head is read.
@@ -57,13 +63,15 @@ pub struct Begun<B> {
 }
 
 /// Reads the head, and keeps what is needed of it.
-pub(super) fn begin<S: Store + 'static, B>(door: &Door<S>, request: http::Request<B>, ask: Ask) -> Begun<B> {
-    let (head, body) = request.into_parts();
+pub(super) fn begin<S: Store + 'static, B>(
+    door: &Door<S>,
+    (headers, peer): (&HeaderMap, Option<&Peer>),
+    body: B,
+    ask: Ask,
+) -> Begun<B> {
     let most = door.settings().max_body_bytes;
-    let asked = body::unwelcome(&head.headers, ContentType::Json, most).map_or_else(
-        || Ok(asked(door, (&head.headers, &head.extensions), ask)),
-        |problem| Err(Box::new(problem)),
-    );
+    let asked = body::unwelcome(headers, ContentType::Json, most)
+        .map_or_else(|| Ok(asked(door, (headers, peer), ask)), |problem| Err(Box::new(problem)));
     Begun { body, asked }
 }
 
@@ -116,7 +124,7 @@ async fn just_one<S: Store + 'static>(
     request: Request,
     read: impl FnOnce(Value) -> std::result::Result<(Question, Ask), Wrong>,
 ) -> std::result::Result<Response, Problem> {
-    let asked = asked(door, (request.headers(), request.extensions()), Ask::Check);
+    let asked = asked(door, (request.headers(), request.extensions().get()), Ask::Check);
     let (value, _share) = body::read(door, request, ContentType::Json).await?;
     let (question, ask) = read(value)?;
     Ok(decide(door, question, Asked { ask, ..asked }).await.respond())

@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 
 /// Milliseconds that the caller waits: our own name for it, and what Envoy tells whom it forwards a request to.
-pub(super) const HEADERS: [&str; 2] = ["x-request-timeout-ms", "x-envoy-expected-rq-timeout-ms"];
+pub(super) static HEADERS: [HeaderName; 2] = [
+    HeaderName::from_static("x-request-timeout-ms"),
+    HeaderName::from_static("x-envoy-expected-rq-timeout-ms"),
+];
 
 /// The most digits that are read: more than a year.
 const MOST_DIGITS: usize = 11;
@@ -13,7 +16,7 @@ const MOST_DIGITS: usize = 11;
 /// How long the caller waits, if it says so; the shorter one if it says two things. What is no number is as if it were not
 /// there, and so is 0, which is Envoy's word for no end.
 pub(super) fn of(headers: &HeaderMap) -> Option<Duration> {
-    let said = HEADERS.iter().filter_map(|name| parse(headers.get(*name)?.to_str().ok()?));
+    let said = HEADERS.iter().filter_map(|name| parse(headers.get(name)?.to_str().ok()?));
     said.min()
 }
 

@@ -38,7 +38,7 @@ pub(super) async fn should_rate_limit<S: Store + 'static>(
 
 async fn answer<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<Response, Problem> {
     let patience = door.patience(patience::of(request.headers()));
-    let caller = door.settings().trust.caller(request.extensions(), request.headers());
+    let caller = door.settings().trust.caller(request.extensions().get(), request.headers());
     let (value, _share) = body::read(door, request, ContentType::Any).await?;
     let sent = decode(value)?;
     let mut question = sent.question(patience);

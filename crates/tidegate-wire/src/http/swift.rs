@@ -11,7 +11,8 @@ use smallvec::SmallVec;
 /// More attributes than this are read the long way.
 const MOST: usize = 16;
 
-type Pairs<'b> = SmallVec<[(&'b str, &'b str); MOST]>;
+/// Few have more than six.
+type Pairs<'b> = SmallVec<[(&'b str, &'b str); 6]>;
 
 /// A plain check. Not to be shown: values may be secret.
 #[derive(Deserialize)]

@@ -17,7 +17,7 @@ use super::body::{self, COMPRESSED, Reply};
 use super::{deadline, decode, encode};
 use crate::door::{Door, Patience};
 use crate::ratelimit::{self, Failure};
-use crate::trust::Caller;
+use crate::trust::{Caller, Peer};
 
 const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
 
@@ -29,12 +29,16 @@ pub struct Begun<B> {
     asker: Result<Asker, Box<Response<Reply>>>,
 }
 
-pub(super) fn begin<S: Store + 'static, B>(door: &Door<S>, request: Request<B>) -> Begun<B> {
+pub(super) fn begin<S: Store + 'static, B>(
+    door: &Door<S>,
+    request: Request<B>,
+    peer: Option<&Peer>,
+) -> Begun<B> {
     let (head, body) = request.into_parts();
     let asker = refused(&head).map_or_else(
         || {
             let deadline = deadline::of(&head.headers);
-            let caller = door.settings().trust.caller(&head.extensions, &head.headers);
+            let caller = door.settings().trust.caller(peer, &head.headers);
             Ok(Asker { deadline, patience: door.patience(deadline), caller })
         },
         |answer| Err(Box::new(answer)),

@@ -1,9 +1,7 @@
 use super::*;
 
 fn caller(trust: &Trust, peer: &str, headers: &HeaderMap) -> Caller {
-    let mut extensions = Extensions::new();
-    extensions.insert(Peer::at(peer.parse().unwrap()));
-    trust.caller(&extensions, headers)
+    trust.caller(Some(&Peer::at(peer.parse().unwrap())), headers)
 }
 
 fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
@@ -17,7 +15,7 @@ fn proxies() -> Trusted {
 #[test]
 fn everybody_is_believed_unless_somebody_is_named() {
     let trust = Trust::default();
-    let nobody = trust.caller(&Extensions::new(), &HeaderMap::new());
+    let nobody = trust.caller(None, &HeaderMap::new());
     assert!(nobody.is_trusted() && !trust.ignores(nobody, "org"));
     assert_eq!(trust.ignored().count(), 0);
 }
@@ -40,7 +38,7 @@ fn what_others_claim_is_ignored_by_all_its_names_and_counted() {
 #[test]
 fn a_request_that_came_from_nowhere_is_nobodys() {
     let trust = Trust::only(vec![Grant::to_networks(proxies())], ["org"]);
-    let nobody = trust.caller(&Extensions::new(), &HeaderMap::new());
+    let nobody = trust.caller(None, &HeaderMap::new());
     assert_eq!(nobody, Caller { address: None, may: May::NOTHING });
     assert_eq!(trust.client(nobody, &headers(&[("x-forwarded-for", "192.0.2.9")])), None);
 }

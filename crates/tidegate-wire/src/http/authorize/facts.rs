@@ -36,7 +36,7 @@ impl<'r> Facts<'r> {
         request: &'r Parts,
     ) -> Result<Self, Wrong> {
         let (trust, headers) = (&door.settings().forward_trust, &request.headers);
-        let caller = trust.caller(&request.extensions, headers);
+        let caller = trust.caller(request.extensions.get(), headers);
         let mut facts = Self { known: Vec::new(), trust, caller };
         facts.add_client(headers);
         facts.add_target(query.from, request)?;
