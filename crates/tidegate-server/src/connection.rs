@@ -5,7 +5,7 @@ mod answer;
 mod reply;
 mod whole;
 
-pub(crate) use answer::{Shortcut, contained};
+pub(crate) use answer::Shortcut;
 
 use std::pin::pin;
 use std::sync::Arc;

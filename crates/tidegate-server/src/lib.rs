@@ -15,6 +15,7 @@ mod health;
 mod listener;
 mod tls;
 mod cores;
+mod guarded;
 mod connection;
 mod callers;
 mod grpc;

@@ -16,7 +16,8 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::config::Limits;
-use crate::connection::{PATIENCE, contained};
+use crate::connection::PATIENCE;
+use crate::guarded::{Failed, at_once, guarded};
 use crate::listener::{Counts, Phase, Serves, Wire, reached};
 use crate::stack::Stack;
 use crate::tls::{Inside, Tls};
@@ -121,13 +122,21 @@ async fn answer(
 ) -> Option<(Next, bool)> {
     let mut any = false;
     loop {
-        // Who waits so long for the store does not know any more which reply belongs to what.
-        let answered = timeout(door.limits.request_timeout, contained(session.answer())).await.ok()?;
-        let next = answered.unwrap_or_else(|| {
-            door.counts.panics.fetch_add(1, Relaxed);
-            session.broke();
-            Next::Close
-        });
+        let answered = match at_once(|| session.answer_at_once()) {
+            Ok(Some(next)) => Ok(next),
+            Ok(None) => guarded(door.limits.request_timeout, session.answer()).await,
+            Err(failed) => Err(failed),
+        };
+        let next = match answered {
+            Ok(next) => next,
+            Err(Failed::Broken) => {
+                door.counts.panics.fetch_add(1, Relaxed);
+                session.broke();
+                Next::Close
+            }
+            // Who waits so long for the store does not know any more which reply belongs to what.
+            Err(Failed::Late) => return None,
+        };
         any |= !session.replies().is_empty();
         send(stream, session, door).await?;
         if next != Next::Answer {
@@ -149,7 +158,7 @@ async fn send(
         stream.write_all(session.replies()).await?;
         stream.flush().await
     };
-    timeout(door.limits.request_timeout, sending).await.ok()?.ok()?;
+    guarded(door.limits.request_timeout, sending).await.ok()?.ok()?;
     session.sent();
     Some(())
 }

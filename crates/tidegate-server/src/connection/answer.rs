@@ -1,12 +1,10 @@
 //! One request: within its time, and whatever breaks on the way breaks nothing else.
 
 use std::convert::Infallible;
-use std::future::{Future, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Poll;
 use std::time::Duration;
 
 use axum::extract::Request;
@@ -15,10 +13,11 @@ use axum::routing::future::RouteFuture;
 use hyper::body::Incoming;
 use tidegate_wire::trust::Peer;
 use tidegate_wire::{http, rls};
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use tower_service::Service as _;
 
 use super::reply::Reply;
+use crate::guarded::{Failed, guarded};
 use crate::listener::Door;
 use crate::stack::Stack;
 
@@ -82,13 +81,13 @@ pub(super) fn answer(
     async move {
         let _under_way = under_way;
         let routed = |response: axum::response::Response| response.map(Reply::Routed);
-        Ok(match timeout(door.limits.request_timeout, contained(question.answer(&door))).await {
-            Ok(Some(response)) => response,
-            Ok(None) => {
+        Ok(match guarded(door.limits.request_timeout, question.answer(&door)).await {
+            Ok(response) => response,
+            Err(Failed::Broken) => {
                 door.counts.panics.fetch_add(1, Relaxed);
                 routed((door.broken)())
             }
-            Err(_) => routed((door.late)()),
+            Err(Failed::Late) => routed((door.late)()),
         })
     }
 }
@@ -145,25 +144,9 @@ impl Question {
     }
 }
 
-/// What comes of a future; `None` if it panics.
-pub(crate) async fn contained<F: Future>(future: F) -> Option<F::Output> {
-    let mut future = pin!(future);
-    poll_fn(|context| {
-        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
-        polled.map_or(Poll::Ready(None), |polled| polled.map(Some))
-    })
-    .await
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[tokio::test]
-    async fn a_panic_stays_where_it_is() {
-        assert_eq!(contained(async { 1 }).await, Some(1));
-        assert_eq!(contained(async { panic!("on purpose") }).await, None::<()>);
-    }
 
     #[tokio::test(start_paused = true)]
     async fn a_connection_is_idle_once_its_last_request_is_long_ago() {

@@ -94,22 +94,24 @@ pub(super) fn decide_one(
     elsewhere: impl Fn(KeyRef<'_>) -> bool,
 ) -> Option<Verdict> {
     let hash = table.hash(key);
-    swift::decide_one(table, hash, (limit, cost), now)
-        .or_else(|| decide_one_slowly(table, hash, (limit, cost), now, || elsewhere(key)))
+    match swift::decide_one(table, hash, (limit, cost), now) {
+        Ok(verdict) => Some(verdict),
+        Err(empty) => decide_one_slowly(table, (hash, empty), (limit, cost), now, || elsewhere(key)),
+    }
 }
 
 /// The same where there is more to do.
 #[inline(never)]
-fn decide_one_slowly(
-    table: &Table,
-    hash: Hash,
+fn decide_one_slowly<'a>(
+    table: &'a Table,
+    (hash, mut empty): (Hash, Option<Seat<'a>>),
     (limit, cost): (&Limit, u64),
     now: Timestamp,
     is_elsewhere: impl Fn() -> bool,
 ) -> Option<Verdict> {
     let mut attempts = 0;
     while attempts < ATTEMPTS && cost > 0 {
-        match attempt_one(table, hash, (limit, cost), now, &is_elsewhere) {
+        match attempt_one(table, (hash, empty.take()), (limit, cost), now, &is_elsewhere) {
             Ok(verdict) => return Some(verdict),
             Err(Why::Again) => pause(&mut attempts),
             Err(Why::Unfit) => break,
@@ -118,16 +120,19 @@ fn decide_one_slowly(
     None
 }
 
-/// The same as [`attempt`] for one charge.
+/// The same as [`attempt`] for one charge, whose counter may be known not to have a seat.
 #[inline]
-fn attempt_one(
-    table: &Table,
-    hash: Hash,
+fn attempt_one<'a>(
+    table: &'a Table,
+    (hash, empty): (Hash, Option<Seat<'a>>),
     (limit, cost): (&Limit, u64),
     now: Timestamp,
     is_elsewhere: &impl Fn() -> bool,
 ) -> Result<Verdict, Why> {
-    let seat = table.seat(hash, Table::likely_width(limit), now);
+    let seat = match empty {
+        Some(empty) => table.find_beside(empty, now),
+        None => table.find(hash, Table::likely_width(limit), now),
+    };
     let mut one = Seated::read(table, seat, (limit, cost), now)?;
     let passes = one.verdict.allowed();
     if one.seen.is_none() && is_elsewhere() {
@@ -174,6 +179,7 @@ fn attempt(
         if !is_plain(&charge) {
             return Err(Why::Unfit);
         }
+        let seat = table.find_from(seat, now);
         let seated = Seated::read(table, seat, (charge.limit, charge.cost), now)?;
         let has_twin = all.iter().any(|other| other.seat.hash == seated.seat.hash);
         if has_twin || seated.seen.is_none() && elsewhere(charge.key) {
@@ -229,7 +235,7 @@ fn make_places<'a>(table: &'a Table, all: &mut [Seated<'a>], now: Timestamp) -> 
 }
 
 impl<'a> Seated<'a> {
-    /// Reads the counter and computes what the charge leaves.
+    /// Reads the counter, if it was found, and computes what the charge leaves.
     #[inline]
     fn read(
         table: &'a Table,
@@ -237,7 +243,6 @@ impl<'a> Seated<'a> {
         (limit, cost): (&Limit, u64),
         now: Timestamp,
     ) -> Result<Self, Why> {
-        let seat = table.find_from(seat, now);
         let (seen, mut state, left_by) = if seat.is_taken() {
             let content = seat.look().ok_or(Why::Again)?;
             let entry = table.registry.get(content.number).ok_or(Why::Unfit)?;

@@ -6,6 +6,7 @@ use tidegate_core::{KeyRef, Limit, Packing, Plan, Timestamp, Verdict};
 
 use super::page::Width;
 use super::quick::is_plain;
+use super::seat::Seat;
 use super::segment::{Aim, Stamp};
 use super::slot::{Content, Glance, Hash, Slot};
 use super::sync::pause;
@@ -14,9 +15,9 @@ use crate::contract::{Answer, Verdicts};
 
 /// Who finds others at a counter so often goes the other way.
 #[cfg(not(loom))]
-const MOST_LOOKS: u32 = 63;
+const MOST_LOOKS: u32 = 64;
 #[cfg(loom)]
-const MOST_LOOKS: u32 = 1;
+const MOST_LOOKS: u32 = 2;
 
 /// Plans with more charges go the other way.
 const MOST_CHARGES: usize = 4;
@@ -31,62 +32,63 @@ struct Found<'a> {
     left: Option<u64>,
 }
 
-/// Decides about one charge.
+/// Decides about one charge; or says where its counter is not, if it was looked for there.
 #[inline]
-pub(super) fn decide_one(
-    table: &Table,
+pub(super) fn decide_one<'a>(
+    table: &'a Table,
     hash: Hash,
     (limit, cost): (&Limit, u64),
     now: Timestamp,
-) -> Option<Verdict> {
+) -> Result<Verdict, Option<Seat<'a>>> {
     if cost == 0 {
-        return None;
+        return Err(None);
     }
     if Packing::is_likely_wide(limit) {
         return decide_wide(table, hash, (limit, cost), now);
     }
     let mut looks = 0;
-    loop {
-        let (found, verdict) = find(table, table.aim(hash, now)?, (limit, cost), now)?;
+    while looks < MOST_LOOKS {
+        let aim = table.aim(hash, now).ok_or(None)?;
+        let (found, verdict) = find(table, aim, (limit, cost), now).ok_or(None)?;
         match found.left {
             Some(left) if found.lock() => {
                 found.slot.put(found.seen, left);
-                return Some(verdict);
+                return Ok(verdict);
             }
-            None if found.slot.is_still(found.seen) => return Some(verdict),
-            _ => {}
+            None if found.slot.is_still(found.seen) => return Ok(verdict),
+            _ => pause(&mut looks),
         }
-        if looks == MOST_LOOKS {
-            return None;
-        }
-        pause(&mut looks);
     }
+    Err(None)
 }
 
 /// The same about a charge on a wide counter.
 #[inline(never)]
-fn decide_wide(table: &Table, hash: Hash, (limit, cost): (&Limit, u64), now: Timestamp) -> Option<Verdict> {
+fn decide_wide<'a>(
+    table: &'a Table,
+    hash: Hash,
+    (limit, cost): (&Limit, u64),
+    now: Timestamp,
+) -> Result<Verdict, Option<Seat<'a>>> {
     let mut looks = 0;
-    loop {
+    while looks < MOST_LOOKS {
         let mut seat = table.seat(hash, Width::Wide, now);
         if !seat.find() {
-            return None;
+            return Err(Some(seat));
         }
         if let Some(seen) = seat.look() {
-            let entry = table.registry.get(seen.number)?;
-            let (left, verdict) =
-                entry.packing.step_wide_swiftly((limit, &entry.limit), seen.packed, now, cost)?;
-            let Some(packed) = left else { return Some(verdict) };
+            let entry = table.registry.get(seen.number).ok_or(None)?;
+            let stepped = entry.packing.step_wide_swiftly((limit, &entry.limit), seen.packed, now, cost);
+            let (left, verdict) = stepped.ok_or(None)?;
+            let Some(packed) = left else { return Ok(verdict) };
             if seat.lock_as(seen) {
                 seat.unlock_with(Content { packed, ..seen });
-                return Some(verdict);
+                return Ok(verdict);
             }
-        }
-        if looks == MOST_LOOKS {
-            return None;
         }
         pause(&mut looks);
     }
+    Err(None)
 }
 
 /// Decides a plan.

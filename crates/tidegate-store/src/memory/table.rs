@@ -166,9 +166,15 @@ impl Table {
     /// The same from a seat where it was not looked for yet.
     #[inline]
     pub(super) fn find_from<'a>(&'a self, mut seat: Seat<'a>, now: Timestamp) -> Seat<'a> {
-        let (hash, width) = (seat.hash, seat.width());
-        if !seat.find() && !self.directory(width.other()).is_empty() {
-            let mut other = self.seat(hash, width.other(), now);
+        if seat.find() { seat } else { self.find_beside(seat, now) }
+    }
+
+    /// The same from a seat where it is not.
+    #[inline]
+    pub(super) fn find_beside<'a>(&'a self, seat: Seat<'a>, now: Timestamp) -> Seat<'a> {
+        let width = seat.width().other();
+        if !self.directory(width).is_empty() {
+            let mut other = self.seat(seat.hash, width, now);
             if other.find() {
                 return other;
             }

@@ -118,11 +118,11 @@ impl Answer {
     pub(super) fn to<S: Store + 'static>(
         door: &Door<S>,
         check: &Check<'_>,
-        decided: std::result::Result<Decision, Malformed>,
+        decided: &std::result::Result<Decision, Malformed>,
     ) -> Self {
         match decided {
-            Ok(decision) => Self::of(door, check, &decision),
-            Err(malformed) => Self::problem(misunderstood(&malformed)),
+            Ok(decision) => Self::of(door, check, decision),
+            Err(malformed) => Self::problem(misunderstood(malformed)),
         }
     }
 

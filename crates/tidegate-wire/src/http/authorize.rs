@@ -50,7 +50,7 @@ fn answer<S: Store + 'static>(
 ) -> Response {
     match decided {
         Ok(decision) if decision.allowed() => passes(door.tell(check, &decision).headers, &decision),
-        decided => Answer::to(door, check, decided).map_problem(|problem| denied(problem, query)).respond(),
+        decided => Answer::to(door, check, &decided).map_problem(|problem| denied(problem, query)).respond(),
     }
 }
 

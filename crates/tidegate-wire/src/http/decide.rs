@@ -177,7 +177,7 @@ async fn many<S: Store + 'static>(
 }
 
 async fn decide<S: Store + 'static>(door: &Door<S>, question: Question, asked: Asked) -> Answer {
-    door.ask(question, asked, |check, decided| Answer::to(door, check, decided)).await
+    door.ask(question, asked, |check, decided| Answer::to(door, check, &decided)).await
 }
 
 async fn decide_plain<S: Store + 'static>(door: &Door<S>, mut plain: Plain<'_>, asked: Asked) -> Answer {
@@ -192,5 +192,5 @@ async fn decide_plain<S: Store + 'static>(door: &Door<S>, mut plain: Plain<'_>, 
         ..Check::new(plain.domain)
     };
     let decided = door.decide(&check, asked.ask).await;
-    Answer::to(door, &check, decided)
+    Answer::to(door, &check, &decided)
 }

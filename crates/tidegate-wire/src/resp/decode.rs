@@ -169,7 +169,7 @@ impl Decoder {
         }
         self.at = end;
         self.stage = Stage::Word { bytes: length, words: words - 1 };
-        Ok(true)
+        self.word(bytes, length, words - 1)
     }
 
     fn word(&mut self, bytes: &[u8], length: usize, words: usize) -> Result<bool, ProtocolError> {

@@ -4,7 +4,10 @@
 mod asking;
 mod telling;
 
+use std::future::Future as _;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::task::{Context, Poll, Waker};
 
 use tidegate_store::Store;
 
@@ -140,6 +143,22 @@ impl<S: Store + 'static> Session<'_, S> {
         waiting.all(replies).await;
         *whole = replies.bytes.len();
         next
+    }
+
+    /// The same without waiting, on the stack; `None` if the store makes callers wait.
+    #[inline(never)]
+    pub fn answer_at_once(&mut self) -> Option<Next> {
+        if !self.service.door.engine().store().answers_at_once() {
+            return None;
+        }
+        let answered = pin!(self.answer()).poll(&mut Context::from_waker(Waker::noop()));
+        Some(match answered {
+            Poll::Ready(next) => next,
+            Poll::Pending => {
+                self.broke();
+                Next::Close
+            }
+        })
     }
 
     /// What should be sent.

@@ -7,14 +7,17 @@ const SHOWN: usize = 64;
 
 /// A whole number, without a sign, spaces or anything else around it; `None` also if it is too large.
 pub(super) fn number(word: &[u8]) -> Option<u64> {
-    if word.is_empty() || word.len() > 20 || !word.iter().all(u8::is_ascii_digit) {
+    if word.is_empty() || word.len() > 20 {
         return None;
     }
-    let digit = |byte: &u8| u64::from(byte - b'0');
+    let digit = |byte: u8| Some(byte.wrapping_sub(b'0')).filter(|digit| *digit <= 9).map(u64::from);
     // So many digits are below 2^64 whatever they are.
     let (head, tail) = word.split_at(word.len().min(19));
-    let head = head.iter().fold(0, |number, byte| number * 10 + digit(byte));
-    tail.iter().try_fold(head, |number, byte| number.checked_mul(10)?.checked_add(digit(byte)))
+    let mut number = 0;
+    for byte in head {
+        number = number * 10 + digit(*byte)?;
+    }
+    tail.iter().try_fold(number, |number: u64, byte| number.checked_mul(10)?.checked_add(digit(*byte)?))
 }
 
 /// A word in an error: not all of it if it is long, and nothing that a terminal would obey.
