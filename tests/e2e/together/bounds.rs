@@ -13,8 +13,11 @@ pub(super) enum Forgot {
     Nothing,
     /// Everything at the first of these instants; by the second, nodes had told it again.
     All(Duration, Duration),
-    /// What a replica had not received of what was written between these two instants.
-    What(Duration, Duration),
+    /// What a replica had not received: it had all that was written by the first instant, and nothing was written after the second.
+    What {
+        received: Duration,
+        lost: Duration,
+    },
 }
 
 /// Fails if more was admitted of any key, or something was refused earlier, than the event allows; gives the most that was admitted,
@@ -35,7 +38,9 @@ fn bound(events: &[&Event], forgot: Forgot) -> usize {
     let forgotten = match forgot {
         Forgot::Nothing => 0,
         Forgot::All(lost, told) => untold(events, lost, told).min(LIMIT),
-        Forgot::What(from, to) => exact(events, from, to).count(),
+        Forgot::What { received, lost } => {
+            exact(events, received, Duration::MAX).filter(|event| event.from <= lost).count()
+        }
     };
     LIMIT + forgotten + (0..NODES).map(|node| unknown_to(node, events)).sum::<usize>()
 }

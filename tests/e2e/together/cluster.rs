@@ -53,13 +53,13 @@ async fn slots_move(stage: &Stage, cluster: &Cluster) {
 async fn a_master_dies(stage: &Stage, cluster: &mut Cluster) {
     let load = stage.load("killed");
     load.go_on(2 * SECOND);
-    let before = load.age();
+    let received = load.age();
+    cluster.nodes[1].is_received_by(&cluster.nodes[4]);
     cluster.nodes[1].kill();
     let dead = load.age();
     let recovered = stage.recovers("killed", BACK).await;
     load.go_on(SECOND);
-    let forgot = Forgot::What(before.saturating_sub(SECOND / 2), dead);
-    let figures = judge("a master killed", &load.stop(), forgot, recovered);
+    let figures = judge("a master killed", &load.stop(), Forgot::What { received, lost: dead }, recovered);
     assert!(figures.local > 0 && figures.undecided > 0, "it was not missed: {figures:?}");
     cluster.nodes[1].restart();
 }
@@ -67,7 +67,8 @@ async fn a_master_dies(stage: &Stage, cluster: &mut Cluster) {
 async fn a_master_hangs(stage: &Stage, cluster: &Cluster) {
     let load = stage.load("hung");
     load.go_on(2 * SECOND);
-    let before = load.age();
+    let received = load.age();
+    cluster.nodes[2].is_received_by(&cluster.nodes[5]);
     cluster.nodes[2].hang();
     let hung = load.age();
     let recovered = stage.recovers("hung", 10 * SECOND).await;
@@ -79,7 +80,7 @@ async fn a_master_hangs(stage: &Stage, cluster: &Cluster) {
         role.contains("role:slave").then_some(())
     });
     stage.recovers("resumed", BACK).await;
-    let forgot = Forgot::What(before.saturating_sub(SECOND / 2), hung + SECOND / 10);
+    let forgot = Forgot::What { received, lost: hung };
     let figures = judge("a master hung for 10 s", &load.stop(), forgot, recovered);
     assert!(figures.local > 0 && figures.undecided > 0, "it was not missed: {figures:?}");
 }

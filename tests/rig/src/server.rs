@@ -177,6 +177,23 @@ impl Server {
         redis::from_redis_value(answer).unwrap_or_else(|error| panic!("{words:?}: {error}"))
     }
 
+    /// Waits until another, which follows this one, has received all that was written here by now.
+    ///
+    /// # Panics
+    /// When that takes too long.
+    pub fn is_received_by(&self, replica: &Self) {
+        let written = self.place("master_repl_offset");
+        until("the replica to have received it", || {
+            (replica.place("slave_repl_offset") >= written).then_some(())
+        });
+    }
+
+    /// A place in what is sent to replicas, by its name.
+    fn place(&self, name: &str) -> Option<u64> {
+        let said: String = self.ask(&["INFO", "replication"]);
+        said.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')?.trim().parse().ok())
+    }
+
     /// Sends a command and takes what comes of it.
     pub fn try_to_ask(&self, words: &[&str]) -> redis::RedisResult<Value> {
         let password = self.options.lines.iter().find(|(name, _)| name == "requirepass");
