@@ -9,6 +9,7 @@ mod load;
 mod target;
 mod grpc;
 mod plain;
+mod gaps;
 mod latency;
 mod alone;
 

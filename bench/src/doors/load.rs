@@ -2,6 +2,7 @@
 
 mod pace;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -24,6 +25,8 @@ pub(super) struct Times {
     each: Vec<Duration>,
     /// How late each was begun, where it was due at a time: the load's own share.
     late: Vec<Duration>,
+    /// When it was due, from the beginning on.
+    due: Vec<Duration>,
     pub(super) whole: Duration,
 }
 
@@ -31,6 +34,16 @@ impl Times {
     /// The time that this share of checks was answered within.
     pub(super) fn within(&self, share: f64) -> Duration {
         within(&self.each, share)
+    }
+
+    /// The same of those that were due in each stretch of that length: the median of all stretches.
+    pub(super) fn usually_within(&self, share: f64, stretch: Duration) -> Duration {
+        let mut stretches: BTreeMap<u128, Vec<Duration>> = BTreeMap::new();
+        for (due, taken) in self.due.iter().zip(&self.each) {
+            stretches.entry(due.as_nanos() / stretch.as_nanos()).or_default().push(*taken);
+        }
+        let each: Vec<Duration> = stretches.values().map(|taken| within(taken, share)).collect();
+        within(&each, 0.5)
     }
 
     /// The time that this share of checks was begun within.

@@ -121,7 +121,9 @@ impl<S: Store> Engine<S> {
         self.resolve(&mut way, check)?;
         ask(&mut way, |plan, now| self.store.decide(plan, now)).await;
         self.settle(&mut way, (check, Asked::ToPass))?;
-        self.give_back(self.keep(&way, check), way.decision.at).await;
+        if let Some(paid) = self.keep(&way, check) {
+            Box::pin(self.give_back(&paid, way.decision.at)).await;
+        }
         self.observe(&way);
         Ok(())
     }
@@ -355,11 +357,10 @@ impl<S: Store> Engine<S> {
         self.remember(id, Held { plan, what: What::Slots, times, until }, now);
     }
 
-    /// Gives back what was paid, if anything was in vain.
-    async fn give_back(&self, paid: Option<Box<Plan>>, now: Timestamp) {
-        let Some(plan) = paid else { return };
-        let given_back = contained(async { self.store.refund(&plan, now, now).await }).await;
-        drop((given_back, contained(async { self.store.release(&plan, now).await }).await));
+    /// Gives back what was paid in vain.
+    async fn give_back(&self, plan: &Plan, now: Timestamp) {
+        let given_back = contained(async { self.store.refund(plan, now, now).await }).await;
+        drop((given_back, contained(async { self.store.release(plan, now).await }).await));
     }
 
     /// The same for a reservation.

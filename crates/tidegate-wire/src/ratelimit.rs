@@ -111,7 +111,7 @@ async fn refund<S: Store + 'static>(
         Turn::Peek | Turn::Charge => 0,
     });
     let check = request.check_within(&descriptors, door.left(request.patience));
-    door.refund(&check, None).await.map(Some)
+    Box::pin(door.refund(&check, None)).await.map(Some)
 }
 
 /// First whether there is room where nothing is charged, then the charges.
@@ -119,7 +119,7 @@ async fn decide<S: Store + 'static>(door: &Door<S>, request: &Request<'_>) -> Re
     if request.any(Turn::Peek) {
         let descriptors = request.descriptors(|asked| u64::from(asked.turn() == Turn::Peek));
         let check = request.check_within(&descriptors, door.left(request.patience));
-        let peeked = door.peek(&check).await?;
+        let peeked = Box::pin(door.peek(&check)).await?;
         if !peeked.allowed() || !request.any(Turn::Charge) {
             return Ok(peeked);
         }

@@ -43,7 +43,8 @@ impl<T: Talker> Crowd<T> {
                 }
                 done = returned.recv() => {
                     let (talker, taken): Done<T> = done.context("somebody gives back")?;
-                    let (late, taken) = taken?;
+                    let (due, late, taken) = taken?;
+                    times.due.push(due - start);
                     times.late.push(late);
                     times.each.push(taken);
                     pacing.idle.push(talker);
@@ -64,8 +65,8 @@ struct Pacing<T> {
     back: UnboundedSender<Done<T>>,
 }
 
-/// Who has asked; how late that was begun, and how late it was answered.
-type Done<T> = (T, Result<(Duration, Duration)>);
+/// Who has asked; when it was due, how late that was begun, and how late it was answered.
+type Done<T> = (T, Result<(Instant, Duration, Duration)>);
 
 impl<T: Talker> Pacing<T> {
     /// Lets those who are free ask what is due.
@@ -76,7 +77,7 @@ impl<T: Talker> Pacing<T> {
             let back = self.back.clone();
             tokio::spawn(async move {
                 let late = due.elapsed();
-                let asked = talker.ask(check..check + 1).await.map(|()| (late, due.elapsed()));
+                let asked = talker.ask(check..check + 1).await.map(|()| (due, late, due.elapsed()));
                 // Nobody waits for it any more if another has failed.
                 drop(back.send((talker, asked)));
             });

@@ -187,16 +187,23 @@ impl Told {
     /// The same as its serializer writes it, by a shorter way: most answers are this.
     fn to_json(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(ROOM + self.limits.len() * ROOM_PER_LIMIT);
-        let mut object = json::Object::begin(&mut out);
-        object.text("decision", self.decision);
-        object.text("id", self.id.as_str());
-        object.list("denied_by", &self.denied_by, |rule, out| json::text(rule, out));
-        object.text("reason", &self.reason);
-        object.text("state", self.state);
-        object.number("snapshot", Some(self.snapshot));
-        object.number("delay_ms", self.delay_ms);
-        object.list("limits", &self.limits, Line::write);
-        object.end();
+        out.extend_from_slice(br#"{"decision":"#);
+        json::text(&mut out, self.decision);
+        out.extend_from_slice(br#","id":"#);
+        json::text(&mut out, self.id.as_str());
+        out.extend_from_slice(br#","denied_by":"#);
+        json::list(&mut out, &self.denied_by, |out, rule| json::text(out, rule));
+        out.extend_from_slice(br#","reason":"#);
+        json::text(&mut out, &self.reason);
+        out.extend_from_slice(br#","state":"#);
+        json::text(&mut out, self.state);
+        out.extend_from_slice(br#","snapshot":"#);
+        json::number(&mut out, self.snapshot);
+        out.extend_from_slice(br#","delay_ms":"#);
+        json::number_or_null(&mut out, self.delay_ms);
+        out.extend_from_slice(br#","limits":"#);
+        json::list(&mut out, &self.limits, |out, line| line.write(out));
+        out.push(b'}');
         out
     }
 
@@ -228,15 +235,21 @@ impl Line {
 
 impl Line {
     fn write(&self, out: &mut Vec<u8>) {
-        let mut object = json::Object::begin(out);
-        object.text("rule", &self.rule);
-        object.number("limit", Some(self.limit));
-        object.number("remaining", Some(self.remaining));
-        object.number("reset_after_ms", Some(self.reset_after_ms));
-        object.number("retry_after_ms", self.retry_after_ms);
-        object.text("mode", self.mode);
-        object.truth("allowed", self.allowed);
-        object.end();
+        out.extend_from_slice(br#"{"rule":"#);
+        json::text(out, &self.rule);
+        out.extend_from_slice(br#","limit":"#);
+        json::number(out, self.limit);
+        out.extend_from_slice(br#","remaining":"#);
+        json::number(out, self.remaining);
+        out.extend_from_slice(br#","reset_after_ms":"#);
+        json::number(out, self.reset_after_ms);
+        out.extend_from_slice(br#","retry_after_ms":"#);
+        json::number_or_null(out, self.retry_after_ms);
+        out.extend_from_slice(br#","mode":"#);
+        json::text(out, self.mode);
+        out.extend_from_slice(br#","allowed":"#);
+        json::truth(out, self.allowed);
+        out.push(b'}');
     }
 }
 
