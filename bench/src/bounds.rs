@@ -221,7 +221,12 @@ const DOORS: [Row; 13] = [
         (2, "x"),
     ),
     (Figure::PipelinedOverThrottlecrab, "the same, 16 commands at once", "at most 0.35x", (2, "x")),
-    (Figure::GrpcLatency, "99 of 100 answered within, half of the capacity, in half of all stretches of 50 ms, gRPC", "below 1 ms", (3, " ms")),
+    (
+        Figure::GrpcLatency,
+        "99 of 100 answered within, half of the capacity, in half of all stretches of 50 ms, gRPC",
+        "below 1 ms",
+        (3, " ms"),
+    ),
     (Figure::HttpLatency, "the same over HTTP", "below 1 ms", (3, " ms")),
     (Figure::RespLatency, "the same over the Redis protocol", "below 1 ms", (3, " ms")),
     (

@@ -11,15 +11,14 @@ use super::load::{Crowd, Times, runtime};
 use super::requests::Requests;
 use super::talk::{Talker, connect_grpc, connect_http, connect_resp};
 
-/// Calls under way on each connection of gRPC, and commands sent at once over the Redis protocol.
-const DEPTH: usize = 16;
-
 /// Whom to ask, and how.
 pub(crate) struct Load {
     pub(crate) door: Door,
     pub(crate) address: SocketAddr,
     pub(crate) connections: usize,
     pub(crate) checks: usize,
+    /// Calls under way on each connection of gRPC, and commands sent at once over the Redis protocol.
+    pub(crate) together: usize,
     /// Checks per second; as fast as they are answered without it.
     pub(crate) rate: Option<f64>,
 }
@@ -50,7 +49,7 @@ pub(crate) fn run(load: &Load) -> Result<()> {
         match load.door {
             Door::Grpc => {
                 let requests = Arc::new(Requests::envoy(1));
-                let width = (load.connections, DEPTH);
+                let width = (load.connections, load.together);
                 ask(load, connect_grpc((load.address, ENVOY), &requests, width).await?, 1).await
             }
             Door::Http => {
@@ -59,7 +58,7 @@ pub(crate) fn run(load: &Load) -> Result<()> {
             }
             Door::Resp => {
                 let requests = Arc::new(Requests::resp());
-                ask(load, connect_resp(load.address, &requests, load.connections).await?, DEPTH).await
+                ask(load, connect_resp(load.address, &requests, load.connections).await?, load.together).await
             }
         }
     })?;

@@ -41,8 +41,10 @@ pub(super) fn report(plan: &Plan, servers: &Servers<'_>, found: &mut Found) -> R
         gaps
     );
     let runtime = runtime()?;
-    let mut table =
-        Table::new("", ["capacity/s", "asked/s", "half", "90 %", "99 %", "99.9 %", "begun, 99 %", "usual 99 %"]);
+    let mut table = Table::new(
+        "",
+        ["capacity/s", "asked/s", "half", "90 %", "99 %", "99.9 %", "begun, 99 %", "usual 99 %"],
+    );
     let requests = Arc::new(Requests::envoy(1));
     let talkers = runtime.block_on(connect_grpc((server.grpc(), grpc::ENVOY), &requests, grpc::USUAL))?;
     let worst = row(plan, &runtime, &mut table, ("gRPC", talkers))?;
