@@ -13,6 +13,8 @@ pub(crate) mod question;
 mod budget;
 #[cfg(any(feature = "http", feature = "rls"))]
 pub(crate) mod body;
+#[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
+mod at_once;
 mod partition;
 mod told;
 #[cfg(test)]
@@ -34,6 +36,8 @@ pub use partition::PartitionSecret;
 pub use settings::{DoorSettings, Undecided};
 pub use told::{DecisionId, Told, decision_id};
 
+#[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
+pub(crate) use at_once::at_once;
 #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
 pub(crate) use budget::{Budget, Share};
 

@@ -1,8 +1,6 @@
 //! The routes that ask: check, peek, reserve and refund.
 
-use std::future::Future;
 use std::pin::pin;
-use std::task::{Context, Poll, Waker};
 
 use axum::body::{Bytes, HttpBody};
 use axum::extract::{Request, State};
@@ -20,8 +18,8 @@ use super::body::{self, ContentType};
 use super::fields::{Fields, Wrong};
 use super::patience;
 use super::swift::{self, Plain};
-use crate::door::Door;
 use crate::door::question::{Ask, Asked, Question};
+use crate::door::{Door, at_once};
 use crate::problem::Problem;
 use crate::trust::Peer;
 
@@ -87,7 +85,7 @@ where
         Err(problem) => return refuse(&problem),
     };
     match body::bytes(door, begun.body).await {
-        Ok((bytes, _share)) if door.engine().store().answers_at_once() => at_once(door, &bytes, asked),
+        Ok((bytes, _share)) if door.engine().store().answers_at_once() => answer_at_once(door, &bytes, asked),
         Ok((bytes, _share)) => {
             let answered = Box::pin(one_or_many(door, &bytes, asked)).await;
             answered.unwrap_or_else(|problem| refuse(&problem))
@@ -98,10 +96,10 @@ where
 
 /// Asks a store that answers at once. What is large about it stays on the stack.
 #[inline(never)]
-fn at_once<S: Store + 'static>(door: &Door<S>, bytes: &[u8], asked: Asked) -> Response {
-    match pin!(one_or_many(door, bytes, asked)).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(answered) => answered.unwrap_or_else(|problem| body::refuse(door, &problem)),
-        Poll::Pending => body::respond(&body::busy("the store did not answer; retry in 1 s")),
+fn answer_at_once<S: Store + 'static>(door: &Door<S>, bytes: &[u8], asked: Asked) -> Response {
+    match at_once(pin!(one_or_many(door, bytes, asked))) {
+        Some(answered) => answered.unwrap_or_else(|problem| body::refuse(door, &problem)),
+        None => body::respond(&body::busy("the store did not answer; retry in 1 s")),
     }
 }
 

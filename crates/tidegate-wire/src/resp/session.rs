@@ -4,10 +4,8 @@
 mod asking;
 mod telling;
 
-use std::future::Future as _;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::task::{Context, Poll, Waker};
 
 use tidegate_store::Store;
 
@@ -16,7 +14,7 @@ use super::input::Input;
 use super::login::Password;
 use super::peer::{Lock, Peer};
 use super::reply::{Protocol, Replies};
-use crate::door::Door;
+use crate::door::{Door, at_once};
 use crate::trust;
 use asking::Waiting;
 
@@ -151,14 +149,11 @@ impl<S: Store + 'static> Session<'_, S> {
         if !self.service.door.engine().store().answers_at_once() {
             return None;
         }
-        let answered = pin!(self.answer()).poll(&mut Context::from_waker(Waker::noop()));
-        Some(match answered {
-            Poll::Ready(next) => next,
-            Poll::Pending => {
-                self.broke();
-                Next::Close
-            }
-        })
+        let next = at_once(pin!(self.answer()));
+        Some(next.unwrap_or_else(|| {
+            self.broke();
+            Next::Close
+        }))
     }
 
     /// What should be sent.

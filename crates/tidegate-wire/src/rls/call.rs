@@ -1,8 +1,6 @@
 //! One call, by the shortest way: the bytes of a message in, those of a message out.
 
-use std::future::Future;
 use std::pin::pin;
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,7 +13,7 @@ use tonic::Status;
 
 use super::body::{self, COMPRESSED, Reply};
 use super::{deadline, decode, encode};
-use crate::door::{Door, Patience};
+use crate::door::{Door, Patience, at_once};
 use crate::ratelimit::{self, Failure};
 use crate::trust::{Caller, Peer};
 
@@ -56,7 +54,9 @@ where
         Err(answer) => return *answer,
     };
     let answer = match body::read(begun.body, door.settings().max_body_bytes, door.bodies()).await {
-        Ok((message, _share)) if door.engine().store().answers_at_once() => at_once(door, &asker, &message),
+        Ok((message, _share)) if door.engine().store().answers_at_once() => {
+            ask_at_once(door, &asker, &message)
+        }
         Ok((message, _share)) => within(door, &asker, &message).await,
         Err(status) => Err(status),
     };
@@ -105,11 +105,9 @@ struct Asker {
 
 /// Asks a store that answers at once. What is large about it stays on the stack.
 #[inline(never)]
-fn at_once<S: Store + 'static>(door: &Door<S>, asker: &Asker, message: &[u8]) -> Result<Bytes, Status> {
-    match pin!(ask(door, asker, message)).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(answer) => answer,
-        Poll::Pending => Err(Status::unavailable("the store did not answer")),
-    }
+fn ask_at_once<S: Store + 'static>(door: &Door<S>, asker: &Asker, message: &[u8]) -> Result<Bytes, Status> {
+    let answer = at_once(pin!(ask(door, asker, message)));
+    answer.unwrap_or_else(|| Err(Status::unavailable("the store did not answer")))
 }
 
 /// Asks a store that makes callers wait, as long as this one does.

@@ -3,7 +3,6 @@
 
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::task::{Context, Waker};
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesOrdered;
@@ -14,7 +13,7 @@ use super::super::question;
 use super::super::reply::{Protocol, Replies};
 use super::super::throttle;
 use super::super::wrong::Wrong;
-use crate::door::Door;
+use crate::door::{Door, at_once};
 
 /// Questions of one connection that may be under way at a time.
 const MOST_TOGETHER: usize = 128;
@@ -23,8 +22,7 @@ const MOST_TOGETHER: usize = 128;
 #[inline(never)]
 pub(super) fn ask_at_once<S: Store + 'static>(door: &Door<S>, asked: Ask<'_>, replies: &mut Replies) {
     let whole = replies.bytes.len();
-    let mut context = Context::from_waker(Waker::noop());
-    if pin!(ask(door, asked, replies)).poll(&mut context).is_pending() {
+    if at_once(pin!(ask(door, asked, replies))).is_none() {
         replies.bytes.truncate(whole);
         replies.error("TRYAGAIN", "the store did not answer");
     }
