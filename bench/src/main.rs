@@ -3,8 +3,8 @@
 //! The parent prints tables on standard output and its progress on standard error. Every engine runs in a child process,
 //! which is this same program with the words `serve ENGINE KIND LIMITS`, and does what the parent writes to it. Matching,
 //! checking and plans run in the parent; only their instructions are counted in a child, with the words `match CASE REPEATS`,
-//! `check CASE REPEATS` and `plan CASE REPEATS`. The table grows in a child of its own: `grow SIZES`. So does our server run that is
-//! set beside others: `node STORE RULES RUNTIME`; and so do those that we made of others' libraries: `empty LAYOUT`, `limitador`.
+//! `check CASE REPEATS` and `plan CASE REPEATS`. The table grows in a child of its own: `grow SIZES`. So do servers that we made of
+//! others' libraries, to be set beside our own program: `empty LAYOUT`, `limitador`.
 
 mod allocations;
 mod bounds;
@@ -29,7 +29,6 @@ mod table;
 mod usage;
 mod words;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -80,7 +79,6 @@ enum Action {
     Check(checking::Case, u32),
     Plan(table::Way, u32),
     Grow(Vec<u32>),
-    Node(String, PathBuf, String),
     Empty(servers::Layout),
     Limitador,
     Load(doors::Load),
@@ -111,7 +109,6 @@ fn act(action: Action) -> Result<()> {
         Action::Check(case, repeats) => checking::serve(case, repeats),
         Action::Plan(way, repeats) => table::serve(way, repeats),
         Action::Grow(sizes) => table::grow(&sizes),
-        Action::Node(store, rules, runtime) => servers::serve_node(&store, rules, &runtime),
         Action::Empty(layout) => servers::serve_empty(layout),
         Action::Limitador => servers::serve_limitador(),
         Action::Load(load) => doors::load(&load),
@@ -192,11 +189,6 @@ fn parse(mut arguments: Parser) -> Result<Action> {
             }
             Arg::Value(word) if word == "grow" => {
                 return Ok(Action::Grow(numbers(&arguments.value()?.string()?)?));
-            }
-            Arg::Value(word) if word == "node" => {
-                let store = arguments.value()?.string()?;
-                let rules = arguments.value()?.into();
-                return Ok(Action::Node(store, rules, arguments.value()?.string()?));
             }
             Arg::Value(word) if word == "empty" => {
                 return Ok(Action::Empty(arguments.value()?.string()?.parse()?));

@@ -17,7 +17,6 @@ use tidegate_rig::patience::within;
 
 pub(crate) use self::empty::{Layout, serve as serve_empty};
 pub(crate) use self::limitador::serve as serve_limitador;
-pub(crate) use self::node::serve as serve_node;
 use crate::usage;
 
 /// The name that `go install` gives envoyproxy/ratelimit's server.
@@ -40,7 +39,7 @@ pub(crate) struct Process {
 impl Process {
     /// Our server, with these rules.
     pub(crate) fn tidegate(store: &str, rules: &Path, runtime: &str) -> Result<Self> {
-        Self::own(&["node".as_ref(), store.as_ref(), rules.as_os_str(), runtime.as_ref()])
+        node::start(store, rules, runtime)
     }
 
     /// A service that lets everything pass and does nothing else.

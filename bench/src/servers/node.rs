@@ -1,37 +1,83 @@
-//! Our server as a child.
+//! Our server as users have it: the program itself, built anew where anything has changed since.
 
-use std::path::PathBuf;
-use std::time::Duration;
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
-use anyhow::{Context, Result, bail};
-use tidegate_server::Config;
-use tidegate_server::config::{Checkpoint, Listen, Place, Redis, Runtime, StoreKind};
+use anyhow::{Context, Result, ensure};
 
-use super::{ANY, stay};
+use super::{PATIENCE, Process};
 
-/// Serves from `memory` or the Redis at an address, with a runtime per core or one that is shared.
-pub(crate) fn serve(store: &str, rules: PathBuf, runtime: &str) -> Result<()> {
-    let config = Config {
-        listen: Listen { grpc: Some(ANY), http: Some(ANY), resp: Some(ANY), admin: None },
-        rules: Some(rules),
-        runtime: match runtime {
-            "per_core" => Runtime::PerCore,
-            "shared" => Runtime::Shared,
-            other => bail!("{other:?} is neither per_core nor shared"),
-        },
-        store: match store {
-            "memory" => StoreKind::Memory,
-            address => StoreKind::Redis(address.parse()?),
-        },
-        // Nobody is to be late, however busy the machine is.
-        redis: Redis { deadline: Duration::from_secs(5), ..Redis::default() },
-        checkpoint: Checkpoint { place: Place::Off, ..Checkpoint::default() },
-        ..Config::default()
-    };
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let running = runtime.block_on(tidegate_server::start(&config))?;
-    let addresses = running.addresses();
-    let doors = [addresses.grpc, addresses.http, addresses.resp];
-    let doors: Option<Vec<_>> = doors.into_iter().collect();
-    stay(&doors.context("all doors are open")?)
+/// Its doors, in the order in which they are wanted.
+const DOORS: [&str; 3] = ["grpc", "http", "resp"];
+
+/// Starts it with these rules and waits until all doors are open. It has `memory` or the Redis at an address.
+pub(super) fn start(store: &str, rules: &Path, runtime: &str) -> Result<Process> {
+    let mut command = Command::new(program()?);
+    command.args([
+        "serve",
+        "--admin=off",
+        "--checkpoint=off",
+        "--store",
+        store,
+        "--runtime",
+        runtime,
+        "--rules",
+    ]);
+    command.arg(rules).args(DOORS.map(|door| format!("--{door}=127.0.0.1:0")));
+    // Nobody is to be late, however busy the machine is.
+    command.env_clear().env("TIDEGATE_REDIS_DEADLINE", "5s");
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    let said = child.stderr.take().context("it has an output for errors")?;
+    let (tell, told) = channel();
+    thread::spawn(move || listen(said, &tell));
+    let mut process = Process { child, addresses: Vec::new() };
+    let mut open = Vec::new();
+    while open.len() < DOORS.len() {
+        open.push(told.recv_timeout(PATIENCE).context("our server does not open its doors")?);
+    }
+    open.sort_by_key(|(door, _)| *door);
+    process.addresses = open.into_iter().map(|(_, address)| address).collect();
+    Ok(process)
+}
+
+/// Tells where it listens, and reads on so that it is never stopped from saying more.
+fn listen(said: impl Read, tell: &Sender<(usize, SocketAddr)>) {
+    for line in BufReader::new(said).lines().map_while(Result::ok) {
+        let word = |name: &str| line.split_once(name)?.1.split_whitespace().next();
+        let door = word(" door=").and_then(|door| DOORS.iter().position(|known| *known == door));
+        let address = word(" addr=").and_then(|address| address.parse().ok());
+        if let Some(open) = door.zip(address) {
+            // Nobody waits for more than there are.
+            tell.send(open).ok();
+        }
+    }
+}
+
+/// The program, which cargo has looked after once.
+fn program() -> Result<PathBuf> {
+    static BUILT: Mutex<bool> = Mutex::new(false);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    if !*built {
+        eprintln!("our server: cargo build --release -p tidegate-cli");
+        let mut cargo = Command::new("cargo");
+        cargo.args([
+            "build",
+            "--quiet",
+            "--locked",
+            "--release",
+            "-p",
+            "tidegate-cli",
+            "--target-dir",
+            "target",
+        ]);
+        ensure!(cargo.current_dir(&root).status()?.success(), "our server cannot be built");
+        *built = true;
+    }
+    Ok(root.join("target/release/tidegate"))
 }

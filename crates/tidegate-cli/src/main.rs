@@ -24,8 +24,7 @@ use clap::Parser as _;
 
 use arguments::{Arguments, Command};
 
-/// A static binary has musl, whose own allocator has one lock for all cores.
-#[cfg(target_env = "musl")]
+/// Cores ask for memory apart: that of musl, which a static binary has, has one lock for all, and that of glibc costs more.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
