@@ -85,10 +85,12 @@ fn request(text: &[u8]) -> Option<Request<Body>> {
 /// The id of the decision, if there is one.
 async fn ask(door: &Door<Reference>, request: Request<Body>) -> Option<String> {
     let (path, is_head) = (request.uri().path().to_owned(), request.method() == Method::HEAD);
+    // A proxy may ask for whatever status it passes on.
+    let is_chosen = request.uri().query().is_some_and(|query| query.contains("deny_status="));
     let Ok(response) = tidegate_wire::http::router(door.clone()).oneshot(request).await;
     let (parts, body) = response.into_parts();
     let body = body.collect().await.expect("the body is in memory").to_bytes();
-    assert!(!parts.status.is_server_error(), "{path} is answered {}", parts.status);
+    assert!(is_chosen || !parts.status.is_server_error(), "{path} is answered {}", parts.status);
     headers_are_sound(&parts.headers);
     let kind = parts.headers.get("content-type").map(|value| value.to_str().expect("it is ASCII"));
     if kind.is_none() || is_head {
