@@ -23,13 +23,20 @@ local places, replies, time, server = #keys, nil, nil, nil
 if places > 1 then
   replies = {}
 end
+-- What is told of a value; nothing is told of one that is charged as the one before it.
+local told, given, slack, more, count, own1, cost1, most1, units1, per1, own2, cost2, most2, units2, per2, own3, cost3, most3,
+  units3, per3, own4, cost4, most4, units4, per4
 -- Of a check of several values: the first of them, whether it is admitted so far, and what is to be written.
 local first, so_far, texts, terms = 1, true, nil, nil
 for number = 1, places do
-  local key, told = keys[number], arguments[number]
+  local key = keys[number]
   local value = call('GET', key) or ''
-  local now, slack, more, count, own1, cost1, most1, units1, per1, own2, cost2, most2, units2, per2, own3, cost3, most3, units3,
-    per3, own4, cost4, most4, units4, per4 = told_by(told)
+  if arguments[number] ~= '' then
+    told = arguments[number]
+    given, slack, more, count, own1, cost1, most1, units1, per1, own2, cost2, most2, units2, per2, own3, cost3, most3, units3,
+      per3, own4, cost4, most4, units4, per4 = told_by(told)
+  end
+  local now = given
   if now == 0 then
     if not time then
       time = call('TIME')

@@ -82,8 +82,8 @@ pub struct Script {
     pub text: &'static str,
     /// The SHA-1 of the text, in hexadecimal digits.
     pub sha: &'static str,
-    /// Whether calls of it can be joined: arguments one after another, each with the number of its keys, and an array of as many
-    /// replies, with what concerns all of them behind. Then each call is answered by an array of its own replies and that; a call
+    /// Whether calls of it can be joined: one argument per key, one after another, each empty if it is as the one before it, and
+    /// an array of as many replies, with what concerns all of them behind. Then each call is answered by an array of its own replies and that; a call
     /// that ran alone by whatever the script says to it.
     pub joins: bool,
 }

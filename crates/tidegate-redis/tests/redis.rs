@@ -18,6 +18,8 @@ mod tickets;
 mod across;
 #[path = "redis/keys.rs"]
 mod keys;
+#[path = "redis/joined.rs"]
+mod joined;
 #[path = "redis/routes.rs"]
 mod routes;
 #[path = "redis/full.rs"]

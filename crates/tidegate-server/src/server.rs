@@ -5,6 +5,7 @@ mod doors;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tidegate_engine::{Engine, LastResort};
 use tidegate_wire::door::Clock;
@@ -36,6 +37,9 @@ pub use listeners::Addresses;
 
 /// Readings of the rules that may wait.
 const MOST_WAITING: usize = 8;
+
+/// How long doors stay closed until the store's servers are connected: whoever came earlier would be answered without them.
+const STORE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// How a server stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +111,9 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
         Loading { engine: Arc::clone(&engine), status: Arc::clone(&status), clock: clock.clone(), tiers };
     let loader = Loader::start(config.rules.clone(), loading)?;
     let health = Arc::new(Health::new().await);
+    if timeout(STORE_PATIENCE, engine.store().connected()).await.is_err() {
+        tracing::warn!("the store cannot be reached; starting without it");
+    }
     let listeners = Listeners::bind(config).await?;
     let addresses = listeners.addresses;
     background.spawn(Watch::new(loader, triggers).run());

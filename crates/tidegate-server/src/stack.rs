@@ -111,6 +111,15 @@ impl Stack {
         }
     }
 
+    /// Waits until all servers that count are connected, however long that takes.
+    pub(crate) async fn connected(&self) {
+        if let Self::Shared(shared) = self {
+            for client in shared.inner().caller().all() {
+                client.ready().await;
+            }
+        }
+    }
+
     /// What counts for all nodes, if anything does.
     pub(crate) fn shared(&self) -> Option<&Shared> {
         match self {

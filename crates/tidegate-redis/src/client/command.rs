@@ -31,11 +31,16 @@ pub(crate) enum Naming {
     Text,
 }
 
-/// The command that runs a script.
+/// The command that runs a script. Where calls are joined, an argument that says the same as the one before it is left empty.
 pub(crate) fn run(body: &impl Body, naming: Naming) -> Cmd {
     let script = body.script();
-    let keys = body.calls().flat_map(|call| &call.keys);
-    let arguments = body.calls().flat_map(|call| &call.arguments);
+    let keys = body.calls().flat_map(|call| &call.keys).map(Vec::as_slice);
+    let mut before: Option<&[u8]> = None;
+    let arguments = body.calls().flat_map(|call| &call.arguments).map(move |argument| {
+        let says = argument.as_slice();
+        let repeats = script.joins && before.replace(says) == Some(says);
+        if repeats { &[] } else { says }
+    });
     let (count, bytes) = keys
         .clone()
         .chain(arguments.clone())
@@ -50,7 +55,7 @@ pub(crate) fn run(body: &impl Body, naming: Naming) -> Cmd {
     };
     command.arg(keys.clone().count());
     for part in keys.chain(arguments) {
-        command.arg(part.as_slice());
+        command.arg(part);
     }
     command
 }

@@ -6,7 +6,7 @@ use redis::Value;
 use tidegate_redis::{Call, Caller, Client, Fault};
 use tidegate_rig::Server;
 
-use crate::stage::{Outcome, SHORT, all, at_most, client, each, hasty, ready, recovers, turn};
+use crate::stage::{Outcome, SHORT, all, at_most, client, each, each_by, hasty, ready, recovers, turn};
 
 const CALLS: usize = 512;
 
@@ -45,6 +45,32 @@ async fn a_crowd_is_joined_and_everybody_gets_their_own_answer() {
     assert_eq!(counts, expected, "each key was counted once per call");
     let sent = sent(&server, "evalsha");
     assert!(sent <= CALLS / 4, "{CALLS} calls were sent as {sent}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_said_again_and_again_is_said_once_and_counts_for_each() {
+    let _turn = turn().await;
+    let server = Server::start();
+    let client = ready(client(&server.url())).await;
+    let received = |server: &Server| -> usize {
+        let stats: String = server.ask(&["INFO", "stats"]);
+        let line = stats.lines().find_map(|line| line.strip_prefix("total_net_input_bytes:"));
+        line.unwrap().parse().unwrap()
+    };
+    let long = "0".repeat(999);
+    let mut bytes = Vec::new();
+    for every in [64, 1] {
+        let before = received(&server);
+        let more = |number: usize| format!("{long}{}", number / every % 2 + 1);
+        let calls = (0..CALLS).map(|number| each_by(&format!("every-{every}"), &more(number)));
+        for outcome in all(&client, calls).await {
+            told(outcome);
+        }
+        let total = server.ask::<usize>(&["GET", &format!("every-{every}")]);
+        assert_eq!(total, CALLS * 3 / 2, "half of them are one, and half are two");
+        bytes.push(received(&server) - before);
+    }
+    assert!(bytes[0] * 4 < bytes[1], "{bytes:?} were sent");
 }
 
 #[tokio::test(flavor = "multi_thread")]

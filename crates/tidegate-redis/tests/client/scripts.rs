@@ -16,10 +16,11 @@ pub(crate) static TWO: Script = Script {
     joins: false,
 };
 
-/// Counts one key per check, for as many checks as there are arguments.
+/// Adds to one key per check what its argument says, or the last one that says something.
 pub(crate) static EACH: Script = Script {
-    text: "local counts = {} for check = 1, #ARGV do counts[check] = redis.call('INCR', KEYS[check]) end return counts",
-    sha: "a978194aa5d7e434c43c516718828427532a8dc5",
+    text: "local counts, more = {}, nil for check = 1, #ARGV do if ARGV[check] ~= '' then more = tonumber(ARGV[check]) end \
+           counts[check] = redis.call('INCRBY', KEYS[check], more) end return counts",
+    sha: "04d2cf17ef6433318afd1261c84a5af94d6ef60d",
     joins: true,
 };
 

@@ -58,7 +58,12 @@ pub(crate) fn two(key: &str, other: &str) -> Call {
 
 /// Adds one to a key; can be joined.
 pub(crate) fn each(key: &str) -> Call {
-    Call::new(&EACH, smallvec![key.into()], smallvec![b"1".to_vec()])
+    each_by(key, "1")
+}
+
+/// Adds so much to a key; can be joined.
+pub(crate) fn each_by(key: &str, more: &str) -> Call {
+    Call::new(&EACH, smallvec![key.into()], smallvec![more.into()])
 }
 
 /// Adds one to a key and gives the count.

@@ -1,12 +1,10 @@
 //! What is in the server: names, ends, bytes, and the server's own time.
 
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tidegate_core::{Bounds, Idempotency, Key, Limit, Plan, Rate, Ticket, Timestamp, Window};
-use tidegate_redis::{Call, CallError, Caller, Redis, Settings};
+use tidegate_redis::{Redis, Settings};
 use tidegate_store::{AtEnd, Hold, Store as _, StoreError};
-use tokio::sync::oneshot;
 
 use crate::server::{Server, wait};
 
@@ -163,70 +161,4 @@ fn a_value_that_lends_too_much_says_so_and_charges_nothing() {
     assert!(after.verdicts[0].remaining >= before.verdicts[0].remaining);
     assert!(wait(store.cancel(Ticket(1), Timestamp::ZERO)).is_ok());
     assert!(reserve(9_999).unwrap().allowed());
-}
-
-/// Calls of the lean script are joined: keys and arguments one after another, as many replies, and the time for all.
-#[test]
-fn joined_calls_are_answered_one_by_one() {
-    let server = Server::redis();
-    let joining = Joining { server: server.clone(), waiting: Arc::default() };
-    let store = Redis::new(joining, &Settings::default());
-    let plans = [one("a", gcra(1), 1), one("b", gcra(2), 2), one("a", gcra(1), 3)];
-    let answers = wait(async {
-        let (first, second, third) = (
-            store.decide(&plans[0], Timestamp::ZERO),
-            store.decide(&plans[1], Timestamp::ZERO),
-            store.decide(&plans[2], Timestamp::ZERO),
-        );
-        tokio::join!(first, second, third)
-    });
-    let told = [answers.0, answers.1, answers.2].map(|answer| {
-        let answer = answer.unwrap();
-        (answer.allowed(), answer.verdicts[0].remaining)
-    });
-    assert_eq!(told, [(true, 0), (true, 1), (false, 0)]);
-}
-
-/// Waits for three calls and sends them as one.
-#[derive(Clone)]
-struct Joining {
-    server: Server,
-    waiting: Arc<Mutex<Waiting>>,
-}
-
-type Waiting = Vec<(Call, oneshot::Sender<redis::Value>)>;
-
-impl Caller for Joining {
-    async fn call(&self, call: Call) -> Result<redis::Value, CallError> {
-        assert!(call.script.joins);
-        let (give, take) = oneshot::channel();
-        let all = {
-            let mut waiting = self.waiting.lock().unwrap();
-            waiting.push((call, give));
-            (waiting.len() == 3).then(|| std::mem::take(&mut *waiting))
-        };
-        if let Some(all) = all {
-            self.send(all).await?;
-        }
-        Ok(take.await.unwrap())
-    }
-
-    fn are_neighbours(&self, _: &[u8], _: &[u8]) -> bool {
-        true
-    }
-}
-
-impl Joining {
-    async fn send(&self, all: Waiting) -> Result<(), CallError> {
-        let keys = all.iter().flat_map(|(call, _)| call.keys.clone()).collect();
-        let arguments = all.iter().flat_map(|(call, _)| call.arguments.clone()).collect();
-        let joined = Call::new(all[0].0.script, keys, arguments);
-        let redis::Value::Array(replies) = self.server.call(joined).await? else { panic!("no array") };
-        let (time, values) = replies.split_last().unwrap();
-        assert_eq!(values.len(), all.len());
-        for ((_, give), value) in all.into_iter().zip(values) {
-            give.send(redis::Value::Array(vec![value.clone(), time.clone()])).unwrap();
-        }
-        Ok(())
-    }
 }
