@@ -4,6 +4,7 @@
 mod answer;
 mod reply;
 mod whole;
+mod plain;
 
 pub(crate) use answer::Shortcut;
 
@@ -16,13 +17,15 @@ use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tidegate_wire::trust::Peer;
+use tokio::io::AsyncWriteExt as _;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::config::Limits;
 use crate::listener::{Counts, Door, Phase, Serves, Wire, reached};
 use crate::tls::{Inside, Tls};
 use answer::Activity;
+use plain::Ended;
 use whole::Whole;
 
 /// Bytes that are kept of a request's head.
@@ -58,23 +61,40 @@ impl Serves for Door {
     }
 }
 
-async fn drive<S: Wire>((stream, peer): (S, Peer), door: Arc<Door>, mut phase: watch::Receiver<Phase>) {
+async fn drive<S: Wire>((mut stream, peer): (S, Peer), door: Arc<Door>, mut phase: watch::Receiver<Phase>) {
     let _open = door.counts.open();
-    let activity = Arc::new(Activity::new());
     let peer = door.tells_peers.then_some(peer);
+    let old_at = Instant::now() + spread(door.limits.connection_age);
+    let mut speaks = if door.http2_only { Speaks::Http2 } else { Speaks::Either };
+    let mut first = Vec::new();
+    if let Some(Shortcut::Check(checks)) = &door.shortcut {
+        let going = reached(&mut phase, Phase::Draining);
+        match plain::serve(&mut stream, (checks, peer.as_ref()), (&door, old_at), going).await {
+            Ended::Other { came, is_http1 } => {
+                first = came;
+                speaks = if is_http1 { Speaks::Http1 } else { speaks };
+            }
+            Ended::Closed => {
+                drop(timeout(PATIENCE, stream.shutdown()).await);
+                return;
+            }
+        }
+    }
+    let activity = Arc::new(Activity::new());
     let service = {
         let (door, activity) = (Arc::clone(&door), Arc::clone(&activity));
         hyper::service::service_fn(move |request: Request<Incoming>| {
             answer::answer(Arc::clone(&door), Arc::clone(&activity), (request, peer.as_ref()))
         })
     };
-    let builder = builder(&door.limits, door.http2_only);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(Whole(stream)), service));
+    let builder = builder(&door.limits, speaks);
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(Whole::new(first, stream)), service));
     let mut deadline = Instant::now() + door.limits.idle_timeout;
-    let old_at = Instant::now() + spread(door.limits.connection_age);
     let mut ending = false;
     loop {
         tokio::select! {
+            // What has come is read before it is told to end: it may be the beginning of a request.
+            biased;
             ended = connection.as_mut() => {
                 if let Err(error) = ended {
                     tracing::debug!(door = %door.name, %error, "connection");
@@ -107,7 +127,15 @@ pub(crate) fn spread(age: Duration) -> Duration {
     age * (900 + fifth) / 1000
 }
 
-fn builder(limits: &Limits, http2_only: bool) -> Builder<TokioExecutor> {
+/// What is spoken over a connection.
+enum Speaks {
+    /// Its first bytes tell.
+    Either,
+    Http1,
+    Http2,
+}
+
+fn builder(limits: &Limits, speaks: Speaks) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     builder
         .http1()
@@ -121,5 +149,9 @@ fn builder(limits: &Limits, http2_only: bool) -> Builder<TokioExecutor> {
         .max_header_list_size(HEAD_BYTES)
         .keep_alive_interval(KEEP_ALIVE.0)
         .keep_alive_timeout(KEEP_ALIVE.1);
-    if http2_only { builder.http2_only() } else { builder }
+    match speaks {
+        Speaks::Either => builder,
+        Speaks::Http1 => builder.http1_only(),
+        Speaks::Http2 => builder.http2_only(),
+    }
 }

@@ -233,7 +233,7 @@ impl<S: Store + 'static> Door<S> {
         patience.left(|| self.now())
     }
 
-    fn now(&self) -> Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         (self.inner.clock)()
     }
 

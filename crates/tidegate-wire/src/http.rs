@@ -19,7 +19,9 @@ mod patience;
 mod question;
 mod swift;
 mod json;
+mod reply;
 mod answer;
+mod direct;
 mod decide;
 mod settle;
 mod authorize;
@@ -42,6 +44,7 @@ use crate::trust::Peer;
 pub use body::wrong_method;
 pub use decide::Begun;
 pub use describe::describe;
+pub use direct::{Heard, Part, Plain, hear};
 
 /// The routes of the door.
 pub fn router<S: Store + 'static>(door: Door<S>) -> Router {
@@ -88,5 +91,24 @@ impl<S: Store + 'static> Checks<S> {
         B: HttpBody<Data = Bytes> + Unpin,
     {
         decide::finish(&self.door, begun).await
+    }
+
+    /// Writes the answer to a plain check from there, if the store answers at once; whether it does.
+    pub fn answer_at_once(&self, plain: &Plain<'_>, peer: Option<&Peer>, out: &mut Vec<u8>) -> bool {
+        let reply = decide::plain_at_once(&self.door, plain, peer);
+        reply.inspect(|reply| reply.write(self.door.now(), out)).is_some()
+    }
+
+    /// Writes the answer to a plain check from there.
+    pub async fn answer(&self, plain: &Plain<'_>, peer: Option<&Peer>, out: &mut Vec<u8>) {
+        decide::plain(&self.door, plain, peer).await.write(self.door.now(), out);
+    }
+
+    /// Writes an answer that somebody else has made, if all of its body is there.
+    pub async fn write(&self, response: Response, out: &mut Vec<u8>) {
+        let (head, body) = response.into_parts();
+        let body = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+        reply::write_head(out, head.status, &head.headers);
+        reply::write_body(out, &body, self.door.now());
     }
 }

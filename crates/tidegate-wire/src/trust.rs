@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use http::header::AUTHORIZATION;
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::client_ip::{Source, Trusted, behind, canonical};
 
@@ -141,10 +141,21 @@ impl Trust {
 
     /// Who sent a request.
     pub fn caller(&self, peer: Option<&Peer>, headers: &HeaderMap) -> Caller {
+        let said = |name: HeaderName| headers.get(name).map(HeaderValue::as_bytes);
+        self.caller_saying(peer, || [said(AUTHORIZATION), said(X_TIDEGATE_TOKEN)])
+    }
+
+    /// The same by what its headers say: `Authorization`, and the one for a token.
+    pub(crate) fn caller_saying<'h>(
+        &self,
+        peer: Option<&Peer>,
+        said: impl FnOnce() -> [Option<&'h [u8]>; 2],
+    ) -> Caller {
         let caller = self.caller_at(peer);
         match &self.0 {
             Some(policy) if caller.may != May::ALL => {
-                let words = [bearer(headers), headers.get(X_TIDEGATE_TOKEN).map(http::HeaderValue::as_bytes)];
+                let [authorization, token] = said();
+                let words = [authorization.and_then(bearer), token];
                 let by_words = words.into_iter().flatten().map(|word| policy.by_word(peer, word));
                 Caller { may: by_words.fold(caller.may, May::and), ..caller }
             }
@@ -244,8 +255,8 @@ fn may(grant: &Grant, guarded: &[Guarded]) -> May {
 }
 
 /// The word of `Authorization: Bearer …`.
-fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
-    let (scheme, word) = headers.get(AUTHORIZATION)?.as_bytes().split_at_checked(b"Bearer ".len())?;
+fn bearer(authorization: &[u8]) -> Option<&[u8]> {
+    let (scheme, word) = authorization.split_at_checked(b"Bearer ".len())?;
     scheme.eq_ignore_ascii_case(b"Bearer ").then_some(word)
 }
 

@@ -1,4 +1,4 @@
-//! Bytes that go out in one piece.
+//! Bytes that go out in one piece, and those that came before.
 
 use std::io;
 use std::pin::Pin;
@@ -10,7 +10,19 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 /// can, and then asks the system once for each answer; what goes out in one piece is put together first, so that answers that
 /// are ready together go out together. Ours are short: to copy them costs less than to ask.
 #[derive(Debug)]
-pub(super) struct Whole<S>(pub(super) S);
+pub(super) struct Whole<S> {
+    /// What was read before, and is read again; and how much of it was.
+    first: Vec<u8>,
+    read: usize,
+    stream: S,
+}
+
+impl<S> Whole<S> {
+    /// A connection from which these bytes have come so far.
+    pub(super) const fn new(first: Vec<u8>, stream: S) -> Self {
+        Self { first, read: 0, stream }
+    }
+}
 
 impl<S: AsyncRead + Unpin> AsyncRead for Whole<S> {
     fn poll_read(
@@ -18,7 +30,18 @@ impl<S: AsyncRead + Unpin> AsyncRead for Whole<S> {
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(context, into)
+        let Self { first, read, stream } = &mut *self;
+        if first.is_empty() {
+            return Pin::new(stream).poll_read(context, into);
+        }
+        let next = &first[*read..];
+        let next = &next[..next.len().min(into.remaining())];
+        into.put_slice(next);
+        *read += next.len();
+        if *read == first.len() {
+            *first = Vec::new();
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -28,14 +51,14 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Whole<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(context, bytes)
+        Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context)
+        Pin::new(&mut self.stream).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(context)
+        Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
@@ -10,7 +9,8 @@ use serde_json::{Value, json as value};
 use tidegate_engine::{Check, Decision, LimitView, Malformed};
 use tidegate_store::Store;
 
-use super::{body, json};
+use super::json;
+use super::reply::Reply;
 use crate::door::{DecisionId, Door, milliseconds};
 use crate::problem::{CONTENT_TYPE, Problem};
 
@@ -147,13 +147,13 @@ impl Answer {
         }
     }
 
-    pub(super) fn respond(self) -> Response {
+    pub(super) fn respond(self) -> Reply {
         let (status, content_type, body) = match &self.said {
             Said::Decision(told) => (StatusCode::OK, JSON, told.to_json()),
             // When to come back is among the headers.
             Said::Problem(problem) => (problem.status(), CONTENT_TYPE, problem.to_json()),
         };
-        body::with_headers(status, self.headers, content_type, body)
+        Reply { status, headers: self.headers, content_type, body }
     }
 
     pub(super) fn into_result(self) -> Result {
@@ -165,9 +165,9 @@ impl Answer {
 }
 
 /// A body of JSON.
-pub(super) fn json_response(status: StatusCode, body: &impl Serialize) -> Response {
+pub(super) fn json_reply(status: StatusCode, body: &impl Serialize) -> Reply {
     let json = serde_json::to_vec(body).expect("texts and numbers under text names are always JSON");
-    body::with_type(status, JSON, json)
+    Reply::new(status, JSON, json)
 }
 
 impl Told {

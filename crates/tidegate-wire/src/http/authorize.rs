@@ -13,7 +13,7 @@ mod facts;
 mod tests;
 
 use axum::extract::{Request, State};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use tidegate_engine::{Check, Decision, Malformed};
 use tidegate_store::Store;
@@ -30,11 +30,11 @@ pub(super) async fn authorize<S: Store + 'static>(State(door): State<Door<S>>, r
     let (parts, _unread) = request.into_parts();
     let query = match Query::read(parts.uri.query().unwrap_or_default()) {
         Ok(query) => query,
-        Err(wrong) => return body::refuse(&door, &wrong.into()),
+        Err(wrong) => return body::refuse(&door, &wrong.into()).into_response(),
     };
     let facts = match Facts::of(&door, &query, &parts) {
         Ok(facts) => facts,
-        Err(wrong) => return body::refuse(&door, &denied(wrong.into(), &query)),
+        Err(wrong) => return body::refuse(&door, &denied(wrong.into(), &query)).into_response(),
     };
     let pairs = facts.pairs();
     let patience = door.left(door.patience(query.timeout));
@@ -50,7 +50,10 @@ fn answer<S: Store + 'static>(
 ) -> Response {
     match decided {
         Ok(decision) if decision.allowed() => passes(door.tell(check, &decision).headers, &decision),
-        decided => Answer::to(door, check, &decided).map_problem(|problem| denied(problem, query)).respond(),
+        decided => {
+            let answer = Answer::to(door, check, &decided);
+            answer.map_problem(|problem| denied(problem, query)).respond().into_response()
+        }
     }
 }
 

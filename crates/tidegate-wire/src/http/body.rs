@@ -1,8 +1,8 @@
 //! Bodies as they come in, and what is said of those that cannot be used.
 
-use axum::body::{Body, Bytes, HttpBody};
+use axum::body::{Bytes, HttpBody};
 use axum::extract::Request;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::Value;
@@ -10,6 +10,7 @@ use serde_json::error::Category;
 use tidegate_store::Store;
 
 use super::fields::Wrong;
+use super::reply::Reply;
 use crate::door::body::{Stopped, collect};
 use crate::door::{Door, Share};
 use crate::problem::{self, Kind, Problem};
@@ -38,13 +39,21 @@ pub(super) async fn read<S: Store + 'static>(
 
 /// Why a body is not read at all, as far as the head says.
 pub(super) fn unwelcome(headers: &HeaderMap, content_type: ContentType, most: usize) -> Option<Problem> {
-    if content_type == ContentType::Json && !is_json(headers) {
-        return Some(Problem::of_request(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "the body should be JSON; send content-type: application/json",
-        ));
-    }
-    announced(headers).is_some_and(|bytes| bytes > most).then(|| too_large(most))
+    let said = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    let wrong_type = (content_type == ContentType::Json).then(|| not_json_by_its_type(said)).flatten();
+    wrong_type.or_else(|| announced(headers).and_then(|bytes| oversized(bytes, most)))
+}
+
+/// Why a body of that type is not read, if it should be JSON. Without a type it may be.
+pub(super) fn not_json_by_its_type(content_type: Option<&[u8]>) -> Option<Problem> {
+    let detail = "the body should be JSON; send content-type: application/json";
+    let is_other = content_type.is_some_and(|value| !is_json(value));
+    is_other.then(|| Problem::of_request(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail))
+}
+
+/// Why a body of so many bytes is not read.
+pub(super) fn oversized(bytes: usize, most: usize) -> Option<Problem> {
+    (bytes > most).then(|| too_large(most))
 }
 
 /// The bytes of a body, and the share that they take.
@@ -68,7 +77,7 @@ pub(super) fn json(bytes: &[u8]) -> Result<Value, Box<Problem>> {
 /// The answer to all methods that a route does not have. The router adds which it has.
 pub async fn wrong_method() -> Response {
     let detail = "this route does not take that method; `Allow` says which it takes";
-    respond(&Problem::of_request(StatusCode::METHOD_NOT_ALLOWED, detail))
+    respond(&Problem::of_request(StatusCode::METHOD_NOT_ALLOWED, detail)).into_response()
 }
 
 /// A problem that has nothing to do with the request; a second later it may be gone.
@@ -77,38 +86,20 @@ pub(super) fn busy(detail: &str) -> Problem {
 }
 
 /// A problem as an answer. If it says when to come back, a header does too.
-pub(super) fn respond(problem: &Problem) -> Response {
-    let mut response = with_type(problem.status(), problem::CONTENT_TYPE, problem.to_json());
+pub(super) fn respond(problem: &Problem) -> Reply {
+    let mut reply = Reply::new(problem.status(), problem::CONTENT_TYPE, problem.to_json());
     if let Some(seconds) = problem.retry_after() {
-        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+        reply.headers.insert(RETRY_AFTER, seconds.into());
     }
-    response
+    reply
 }
 
 /// The answer to what could not be asked, and a count of it if that was the caller's doing.
-pub(super) fn refuse<S: Store + 'static>(door: &Door<S>, problem: &Problem) -> Response {
+pub(super) fn refuse<S: Store + 'static>(door: &Door<S>, problem: &Problem) -> Reply {
     if problem.kind() == Kind::BadRequest {
         door.note_malformed();
     }
     respond(problem)
-}
-
-/// A body of that type as an answer.
-pub(super) fn with_type(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Response {
-    with_headers(status, HeaderMap::new(), content_type, body)
-}
-
-/// The same with what else there is to say.
-pub(super) fn with_headers(
-    status: StatusCode,
-    mut headers: HeaderMap,
-    content_type: &'static str,
-    body: Vec<u8>,
-) -> Response {
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    let mut response = Response::new(Body::from(body));
-    (*response.status_mut(), *response.headers_mut()) = (status, headers);
-    response
 }
 
 impl From<Wrong> for Problem {
@@ -117,12 +108,11 @@ impl From<Wrong> for Problem {
     }
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
-    let Some(value) = headers.get(CONTENT_TYPE) else { return true };
-    let value = value.to_str().unwrap_or_default();
-    if value == "application/json" {
+fn is_json(content_type: &[u8]) -> bool {
+    if content_type == b"application/json" {
         return true;
     }
+    let value = str::from_utf8(content_type).unwrap_or_default();
     let media_type = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     media_type == "application/json"
         || (media_type.starts_with("application/") && media_type.ends_with("+json"))

@@ -4,7 +4,7 @@ use std::pin::pin;
 
 use axum::body::{Bytes, HttpBody};
 use axum::extract::{Request, State};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, StatusCode};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,11 +13,13 @@ use tidegate_core::Timestamp;
 use tidegate_engine::Check;
 use tidegate_store::Store;
 
-use super::answer::{Answer, Result, json_response};
+use super::answer::{Answer, Result, json_reply};
 use super::body::{self, ContentType};
+use super::direct::Plain;
 use super::fields::{Fields, Wrong};
 use super::patience;
-use super::swift::{self, Plain};
+use super::reply::Reply;
+use super::swift;
 use crate::door::question::{Ask, Asked, Question};
 use crate::door::{Door, at_once};
 use crate::problem::Problem;
@@ -79,36 +81,88 @@ where
     S: Store + 'static,
     B: HttpBody<Data = Bytes> + Unpin,
 {
-    let refuse = |problem: &Problem| body::refuse(door, problem);
     let asked = match begun.asked {
         Ok(asked) => asked,
-        Err(problem) => return refuse(&problem),
+        Err(problem) => return body::refuse(door, &problem).into_response(),
     };
-    match body::bytes(door, begun.body).await {
-        Ok((bytes, _share)) if door.engine().store().answers_at_once() => answer_at_once(door, &bytes, asked),
-        Ok((bytes, _share)) => {
-            let answered = Box::pin(one_or_many(door, &bytes, asked)).await;
-            answered.unwrap_or_else(|problem| refuse(&problem))
-        }
-        Err(problem) => refuse(&problem),
+    let reply = match body::bytes(door, begun.body).await {
+        Ok((bytes, _share)) => match answer_at_once(door, &bytes, asked) {
+            Some(reply) => reply,
+            None => answer(door, &bytes, asked).await,
+        },
+        Err(problem) => body::refuse(door, &problem),
+    };
+    reply.into_response()
+}
+
+/// Answers a plain check from there, if the store answers at once.
+pub(super) fn plain_at_once<S: Store + 'static>(
+    door: &Door<S>,
+    plain: &Plain<'_>,
+    peer: Option<&Peer>,
+) -> Option<Reply> {
+    match asked_plainly(door, plain, peer) {
+        Ok(asked) => answer_at_once(door, plain.body, asked),
+        Err(problem) => Some(body::refuse(door, &problem)),
     }
 }
 
-/// Asks a store that answers at once. What is large about it stays on the stack.
+/// Answers a plain check from there.
+pub(super) async fn plain<S: Store + 'static>(
+    door: &Door<S>,
+    plain: &Plain<'_>,
+    peer: Option<&Peer>,
+) -> Reply {
+    match asked_plainly(door, plain, peer) {
+        Ok(asked) => answer(door, plain.body, asked).await,
+        Err(problem) => body::refuse(door, &problem),
+    }
+}
+
+/// The same of a plain check as [`begin`] finds.
+fn asked_plainly<S: Store + 'static>(
+    door: &Door<S>,
+    Plain { head, body, .. }: &Plain<'_>,
+    peer: Option<&Peer>,
+) -> std::result::Result<Asked, Box<Problem>> {
+    let most = door.settings().max_body_bytes;
+    let unwelcome =
+        body::not_json_by_its_type(head.content_type).or_else(|| body::oversized(body.len(), most));
+    match unwelcome {
+        Some(problem) => Err(Box::new(problem)),
+        None => {
+            let patience = door.patience(patience::shorter(head.timeouts));
+            let said = || [head.authorization, head.token];
+            let caller = door.settings().trust.caller_saying(peer, said);
+            Ok(Asked { ask: Ask::Check, patience, caller })
+        }
+    }
+}
+
+async fn answer<S: Store + 'static>(door: &Door<S>, bytes: &[u8], asked: Asked) -> Reply {
+    let answered = Box::pin(one_or_many(door, bytes, asked)).await;
+    answered.unwrap_or_else(|problem| body::refuse(door, &problem))
+}
+
+/// Asks a store that answers at once, if it does. What is large about it stays on the stack.
 #[inline(never)]
-fn answer_at_once<S: Store + 'static>(door: &Door<S>, bytes: &[u8], asked: Asked) -> Response {
-    match at_once(pin!(one_or_many(door, bytes, asked))) {
+fn answer_at_once<S: Store + 'static>(door: &Door<S>, bytes: &[u8], asked: Asked) -> Option<Reply> {
+    if !door.engine().store().answers_at_once() {
+        return None;
+    }
+    let reply = match at_once(pin!(one_or_many(door, bytes, asked))) {
         Some(answered) => answered.unwrap_or_else(|problem| body::refuse(door, &problem)),
         None => body::respond(&body::busy("the store did not answer; retry in 1 s")),
-    }
+    };
+    Some(reply)
 }
 
-pub(super) async fn reserve<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
+pub(super) async fn reserve<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Reply {
     let read = |value| Question::read_with_hold(value).map(|(question, hold)| (question, Ask::Reserve(hold)));
     just_one(&door, request, read).await.unwrap_or_else(|problem| body::refuse(&door, &problem))
 }
 
-pub(super) async fn refund<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
+pub(super) async fn refund<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Reply {
     let read = |value| {
         let (question, charged_at_ms) = Question::read_with_charged_at(value)?;
         let charged_at = charged_at_ms.map(|ms| Timestamp::from_micros(ms.saturating_mul(1000)));
@@ -121,7 +175,7 @@ async fn just_one<S: Store + 'static>(
     door: &Door<S>,
     request: Request,
     read: impl FnOnce(Value) -> std::result::Result<(Question, Ask), Wrong>,
-) -> std::result::Result<Response, Problem> {
+) -> std::result::Result<Reply, Problem> {
     let asked = asked(door, (request.headers(), request.extensions().get()), Ask::Check);
     let (value, _share) = body::read(door, request, ContentType::Json).await?;
     let (question, ask) = read(value)?;
@@ -133,7 +187,7 @@ async fn one_or_many<S: Store + 'static>(
     door: &Door<S>,
     bytes: &[u8],
     asked: Asked,
-) -> std::result::Result<Response, Problem> {
+) -> std::result::Result<Reply, Problem> {
     if let Some(plain) = swift::read(bytes) {
         return Ok(decide_plain(door, plain, asked).await.respond());
     }
@@ -154,7 +208,7 @@ async fn many<S: Store + 'static>(
     door: &Door<S>,
     checks: Vec<Value>,
     asked: Asked,
-) -> std::result::Result<Response, Problem> {
+) -> std::result::Result<Reply, Problem> {
     let (count, most) = (checks.len(), door.settings().max_batch);
     if count > most {
         let detail = format!("the batch has {count} checks and the most is {most}; send several");
@@ -171,14 +225,18 @@ async fn many<S: Store + 'static>(
         };
         results.push(answer.into_result());
     }
-    Ok(json_response(StatusCode::OK, &Results { results }))
+    Ok(json_reply(StatusCode::OK, &Results { results }))
 }
 
 async fn decide<S: Store + 'static>(door: &Door<S>, question: Question, asked: Asked) -> Answer {
     door.ask(question, asked, |check, decided| Answer::to(door, check, &decided)).await
 }
 
-async fn decide_plain<S: Store + 'static>(door: &Door<S>, mut plain: Plain<'_>, asked: Asked) -> Answer {
+async fn decide_plain<S: Store + 'static>(
+    door: &Door<S>,
+    mut plain: swift::Plain<'_>,
+    asked: Asked,
+) -> Answer {
     let trust = &door.settings().trust;
     if !asked.caller.is_trusted() {
         plain.attributes.retain(|(attribute, _)| !trust.ignores(asked.caller, attribute));

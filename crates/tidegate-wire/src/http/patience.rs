@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// Milliseconds that the caller waits: our own name for it, and what Envoy tells whom it forwards a request to.
 pub(super) static HEADERS: [HeaderName; 2] = [
@@ -16,15 +16,18 @@ const MOST_DIGITS: usize = 11;
 /// How long the caller waits, if it says so; the shorter one if it says two things. What is no number is as if it were not
 /// there, and so is 0, which is Envoy's word for no end.
 pub(super) fn of(headers: &HeaderMap) -> Option<Duration> {
-    let said = HEADERS.iter().filter_map(|name| parse(headers.get(name)?.to_str().ok()?));
-    said.min()
+    shorter([0, 1].map(|which| headers.get(&HEADERS[which]).map(HeaderValue::as_bytes)))
 }
 
-fn parse(text: &str) -> Option<Duration> {
-    let is_number =
-        (1..=MOST_DIGITS).contains(&text.len()) && text.bytes().all(|digit| digit.is_ascii_digit());
-    let ms = is_number.then(|| text.parse().ok()).flatten().filter(|ms| *ms > 0)?;
-    Some(Duration::from_millis(ms))
+/// The same by what both headers say.
+pub(super) fn shorter(said: [Option<&[u8]>; 2]) -> Option<Duration> {
+    said.into_iter().flatten().filter_map(parse).min()
+}
+
+fn parse(text: &[u8]) -> Option<Duration> {
+    let is_number = (1..=MOST_DIGITS).contains(&text.len()) && text.iter().all(u8::is_ascii_digit);
+    let ms = text.iter().filter(|_| is_number).fold(0, |ms, digit| ms * 10 + u64::from(digit - b'0'));
+    (ms > 0).then(|| Duration::from_millis(ms))
 }
 
 #[cfg(test)]

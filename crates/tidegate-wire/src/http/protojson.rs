@@ -3,17 +3,17 @@
 pub(super) mod schema;
 
 use axum::extract::{Request, State};
-use axum::response::Response;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 use tidegate_store::Store;
 
-use super::answer::json_response;
+use super::answer::json_reply;
 use super::body::{self, ContentType};
 use super::fields::{Fields, Wrong};
 use super::patience;
+use super::reply::Reply;
 use crate::door::{Door, Patience};
 use crate::problem::Problem;
 use crate::ratelimit::{self, Asked, AskedLimit, Failure, Status, Unit};
@@ -32,11 +32,11 @@ const UNITS: [(Unit, &str); 7] = [
 pub(super) async fn should_rate_limit<S: Store + 'static>(
     State(door): State<Door<S>>,
     request: Request,
-) -> Response {
+) -> Reply {
     answer(&door, request).await.unwrap_or_else(|problem| body::refuse(&door, &problem))
 }
 
-async fn answer<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<Response, Problem> {
+async fn answer<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<Reply, Problem> {
     let patience = door.patience(patience::of(request.headers()));
     let caller = door.settings().trust.caller(request.extensions().get(), request.headers());
     let (value, _share) = body::read(door, request, ContentType::Any).await?;
@@ -54,12 +54,12 @@ impl SentDescriptor {
     }
 }
 
-fn tell(answer: &ratelimit::Response<'_>) -> Response {
+fn tell(answer: &ratelimit::Response<'_>) -> Reply {
     let status = if answer.allowed { StatusCode::OK } else { StatusCode::TOO_MANY_REQUESTS };
-    let mut response = json_response(status, &encode(answer));
+    let mut reply = json_reply(status, &encode(answer));
     let told = answer.to_client.iter().filter(|(name, _)| *name != http::header::CONTENT_TYPE);
-    response.headers_mut().extend(told.map(|(name, value)| (name.clone(), value.clone())));
-    response
+    reply.headers.extend(told.map(|(name, value)| (name.clone(), value.clone())));
+    reply
 }
 
 /// What was sent.

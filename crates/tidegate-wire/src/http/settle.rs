@@ -3,7 +3,6 @@
 pub(super) mod schema;
 
 use axum::extract::{Request, State};
-use axum::response::Response;
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,9 +11,10 @@ use tidegate_engine::Settled;
 use tidegate_engine::check::MAX_COST;
 use tidegate_store::Store;
 
-use super::answer::json_response;
+use super::answer::json_reply;
 use super::body::{self, ContentType};
 use super::fields::{Fields, Wrong};
+use super::reply::Reply;
 use crate::door::{Door, milliseconds, question};
 use crate::problem::Problem;
 
@@ -35,21 +35,21 @@ pub(super) struct Renewed {
     ends_after_ms: u64,
 }
 
-pub(super) async fn commit<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
+pub(super) async fn commit<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Reply {
     match id_and_cost(&door, request).await {
         Ok((id, cost)) => respond(&door.commit(id, cost).await),
         Err(problem) => body::refuse(&door, &problem),
     }
 }
 
-pub(super) async fn cancel<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
+pub(super) async fn cancel<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Reply {
     match id(&door, request).await {
         Ok(id) => respond(&door.cancel(id).await),
         Err(problem) => body::refuse(&door, &problem),
     }
 }
 
-pub(super) async fn release<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
+pub(super) async fn release<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Reply {
     match id(&door, request).await {
         Ok(id) => respond(&door.release(id).await),
         Err(problem) => body::refuse(&door, &problem),
@@ -57,14 +57,14 @@ pub(super) async fn release<S: Store + 'static>(State(door): State<Door<S>>, req
 }
 
 /// Says also how long the slots last now, so that the holder knows when to come again.
-pub(super) async fn renew<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
+pub(super) async fn renew<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Reply {
     let id = match id(&door, request).await {
         Ok(id) => id,
         Err(problem) => return body::refuse(&door, &problem),
     };
     match door.renew(id).await {
         Ok(Some(us)) => {
-            json_response(StatusCode::OK, &Renewed { settled: true, ends_after_ms: milliseconds(us) })
+            json_reply(StatusCode::OK, &Renewed { settled: true, ends_after_ms: milliseconds(us) })
         }
         Ok(None) => respond(&Settled::Gone),
         Err(error) => respond(&Settled::Failed(error.to_string())),
@@ -104,9 +104,9 @@ fn ticket(fields: &mut Fields) -> Result<Ticket, Wrong> {
     question::ticket(&digits).map_err(Wrong)
 }
 
-pub(super) fn respond(settled: &Settled) -> Response {
+pub(super) fn respond(settled: &Settled) -> Reply {
     match settled {
-        Settled::Done => json_response(StatusCode::OK, &Done { settled: true }),
+        Settled::Done => json_reply(StatusCode::OK, &Done { settled: true }),
         Settled::Gone => body::respond(&Problem::of_request(
             StatusCode::GONE,
             "there is nothing under that id: settled before, ended, or never there",
