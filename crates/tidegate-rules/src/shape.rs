@@ -181,7 +181,8 @@ pub(crate) fn unknown_key(name: &str, span: Span, object: &Object) -> Diagnostic
 pub(crate) fn head(node: &Node) -> Span {
     match &node.value {
         Value::List(items) if !items.is_empty() => {
-            Span::new(node.span.start, items[0].span.start.max(node.span.start + 1))
+            let (start, first) = (node.span.start, &items[0]);
+            if first.span.start > start { Span::new(start, first.span.start) } else { head(first) }
         }
         Value::Map(entries) if !entries.is_empty() => entries[0].0.span,
         _ => node.span,

@@ -44,7 +44,7 @@ use crate::trust::Peer;
 pub use body::wrong_method;
 pub use decide::Begun;
 pub use describe::describe;
-pub use direct::{Heard, Part, Plain, hear};
+pub use direct::{Heard, MOST_PLAIN_BYTES, Part, Plain, hear};
 
 /// The routes of the door.
 pub fn router<S: Store + 'static>(door: Door<S>) -> Router {

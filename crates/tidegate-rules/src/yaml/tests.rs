@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::shape::head;
 
 fn read(text: &str) -> (Option<Node>, String) {
     let source = Source::new("t.yaml", text);
@@ -90,6 +91,28 @@ fn depth_and_size_are_bounded() {
     assert!(bad(&"x".repeat(MAX_BYTES + 1)).contains("error[file-too-large]"));
 }
 
+fn all_places_lie_within(text: &str) {
+    let Some(node) = read(text).0 else { return };
+    let mut open = vec![&node];
+    while let Some(node) = open.pop() {
+        for span in [node.span, head(node)] {
+            assert!(text.get(span.start..span.end).is_some(), "{node:?} of {text:?}");
+        }
+        match &node.value {
+            Value::Map(entries) => open.extend(entries.iter().map(|(_, value)| value)),
+            Value::List(items) => open.extend(items),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_list_that_begins_where_the_text_ends_has_its_place_there() {
+    for text in ["ip:\n-", "ip:\n- ", "-", "a: -", "ö:\n-"] {
+        all_places_lie_within(text);
+    }
+}
+
 proptest! {
     #[test]
     fn no_text_makes_it_panic(text in "[a-z0-9:\\-\\[\\]{}&*#|>'\" \n\t~?!%@,ö]{0,80}") {
@@ -97,15 +120,9 @@ proptest! {
     }
 
     #[test]
-    fn places_lie_within_the_text(text in "([a-c]: [a-c0-9]{1,3}\n){0,6}") {
-        if let Some(node) = read(&text).0 {
-            let mut open = vec![&node];
-            while let Some(node) = open.pop() {
-                prop_assert!(node.span.start <= node.span.end && node.span.end <= text.len());
-                if let Value::Map(entries) = &node.value {
-                    open.extend(entries.iter().map(|(_, value)| value));
-                }
-            }
-        }
+    fn places_lie_within_the_text(
+        text in prop_oneof!["([a-c]: [a-c0-9]{1,3}\n){0,6}", "([a-c]:[ \n]|- ?|[a-cö0-9]{1,2}|\n){0,9}"],
+    ) {
+        all_places_lie_within(&text);
     }
 }

@@ -9,7 +9,7 @@ use std::io;
 use std::pin::pin;
 use std::sync::atomic::Ordering::Relaxed;
 
-use tidegate_wire::http::{Checks, Heard, Part, Plain, hear};
+use tidegate_wire::http::{Checks, Heard, MOST_PLAIN_BYTES, Part, Plain, hear};
 use tidegate_wire::trust::Peer;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::{Instant, sleep_until};
@@ -18,8 +18,6 @@ use crate::guarded::{Failed, at_once, guarded};
 use crate::listener::{Door, Wire};
 use crate::stack::Stack;
 
-/// Bytes that a plain check has at most, and those that are read at once.
-const MOST_BYTES: usize = 8 << 10;
 /// In how many pieces it may come: its head and its body, and one more for good measure.
 const MOST_PIECES: u32 = 3;
 /// Bytes of answers that go out together.
@@ -72,7 +70,7 @@ pub(super) async fn serve<W: Wire>(
     let (mut quiet_at, mut part, mut pieces) = (Instant::now() + quiet, Part::Head, 0);
     let (mut going, mut alarm) = (pin!(going), pin!(sleep_until(quiet_at.min(old_at))));
     loop {
-        line.came.reserve(MOST_BYTES - line.came.len());
+        line.came.reserve(MOST_PLAIN_BYTES - line.came.len());
         let came = tokio::select! {
             biased;
             bytes = line.stream.read_buf(&mut line.came) => Came::Bytes(bytes),
@@ -80,7 +78,8 @@ pub(super) async fn serve<W: Wire>(
             () = &mut alarm => Came::Alarm,
         };
         match came {
-            Came::Bytes(Ok(0) | Err(_)) => return Ended::Closed,
+            Came::Bytes(Ok(0)) => return line.left(),
+            Came::Bytes(Err(_)) => return Ended::Closed,
             Came::Bytes(Ok(_)) => {
                 let answered = match line.answer().await {
                     Some((answered, Next::Part(now))) => {
@@ -91,7 +90,7 @@ pub(super) async fn serve<W: Wire>(
                     None => return Ended::Closed,
                 };
                 pieces = if answered { 0 } else { pieces + 1 };
-                if pieces >= MOST_PIECES || line.came.len() >= MOST_BYTES {
+                if pieces >= MOST_PIECES || line.came.len() >= MOST_PLAIN_BYTES {
                     return line.left();
                 }
                 if answered {

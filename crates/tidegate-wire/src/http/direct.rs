@@ -13,6 +13,9 @@ const MOST_HEADERS: usize = 32;
 /// The most digits of a length.
 const MOST_DIGITS: usize = 9;
 
+/// Bytes that a plain one has at most, with its head.
+pub const MOST_PLAIN_BYTES: usize = 8 << 10;
+
 /// What stands at the beginning of what came.
 #[derive(Debug)]
 pub enum Heard<'b> {
@@ -79,6 +82,7 @@ pub fn hear(came: &[u8]) -> Heard<'_> {
     let Some(head) = Head::of(headers) else { return Heard::Other };
     let Some(length) = head.length.and_then(number) else { return Heard::Other };
     match came[end..].get(..length) {
+        _ if end + length > MOST_PLAIN_BYTES => Heard::Other,
         Some(body) => Heard::Check(Plain { head, body, bytes: end + length }),
         None => Heard::Part(Part::Body),
     }
@@ -202,6 +206,7 @@ mod tests {
             "upgrade: h2c\r\n",
             "Expect: 100-continue\r\n",
             "content-length: 16\r\n",
+            &format!("long: {}\r\n", "a".repeat(MOST_PLAIN_BYTES)),
             "authorization: a\r\nauthorization: b\r\n",
             "no header\r\n",
             " folded: a\r\n",
@@ -226,8 +231,8 @@ mod tests {
     }
 
     #[test]
-    fn a_length_is_digits_and_nothing_else() {
-        for length in ["", "+1", "-1", "1 1", "1,1", "0x1", "1234567890", "\u{661}"] {
+    fn a_length_is_digits_and_nothing_else_and_not_too_many() {
+        for length in ["", "+1", "-1", "1 1", "1,1", "0x1", "99999", "1234567890", "\u{661}"] {
             let came = format!("POST /v1/check HTTP/1.1\r\ncontent-length: {length}\r\n\r\n{BODY}");
             assert!(is_other(&came), "{length}");
         }
