@@ -3,26 +3,60 @@
 /// As many as the largest number has.
 const MOST: usize = 20;
 
+/// All numbers of two digits, one after another.
+const PAIRS: [[u8; 2]; 100] = {
+    let (mut pairs, mut number) = ([[b'0'; 2]; 100], 0);
+    while number < 100 {
+        pairs[number as usize] = [b'0' + number / 10, b'0' + number % 10];
+        number += 1_u8;
+    }
+    pairs
+};
+
 /// Appends the digits of a number.
 #[inline]
 pub(crate) fn write(out: &mut Vec<u8>, number: u64) {
-    match u8::try_from(number) {
-        Ok(digit @ 0..=9) => out.push(b'0' + digit),
-        _ => write_several(out, number),
+    if let Ok(digit @ 0..=9) = u8::try_from(number) {
+        out.push(b'0' + digit);
+        return;
     }
+    let mut digits = [b'0'; MOST];
+    let start = put(&mut digits, number);
+    out.extend_from_slice(&digits[start..]);
 }
 
-fn write_several(out: &mut Vec<u8>, number: u64) {
-    let (mut digits, mut rest, mut start) = ([b'0'; MOST], number, MOST);
-    loop {
-        start -= 1;
-        digits[start] += (rest % 10).to_le_bytes()[0];
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
+/// Appends a line of the Redis protocol: what it is, the digits of a number, and the line's end.
+#[cfg(feature = "resp")]
+#[inline]
+pub(crate) fn write_line(out: &mut Vec<u8>, kind: u8, number: u64) {
+    if let Ok(digit @ 0..=9) = u8::try_from(number) {
+        out.extend_from_slice(&[kind, b'0' + digit, b'\r', b'\n']);
+        return;
     }
-    out.extend_from_slice(&digits[start..]);
+    let mut line = [b'0'; 1 + MOST + 2];
+    let digits = line[1..].first_chunk_mut().expect("there is room for as many as there can be");
+    let start = put(digits, number);
+    line[start] = kind;
+    line[1 + MOST..].copy_from_slice(b"\r\n");
+    out.extend_from_slice(&line[start..]);
+}
+
+/// Puts the digits of a number at the end; where they begin.
+#[expect(clippy::cast_possible_truncation, reason = "pairs of digits are below a hundred")]
+fn put(digits: &mut [u8; MOST], number: u64) -> usize {
+    let (mut rest, mut start) = (number, MOST);
+    while rest >= 100 {
+        start -= 2;
+        digits[start..start + 2].copy_from_slice(&PAIRS[(rest % 100) as usize]);
+        rest /= 100;
+    }
+    let [tens, ones] = PAIRS[rest as usize];
+    digits[start - 1] = ones;
+    if rest < 10 {
+        return start - 1;
+    }
+    digits[start - 2] = tens;
+    start - 2
 }
 
 #[cfg(test)]
@@ -36,7 +70,12 @@ mod tests {
         fn digits_are_those_of_the_formatter(number in prop_oneof![any::<u64>(), 0..1000_u64, Just(u64::MAX)]) {
             let mut out = b"x".to_vec();
             write(&mut out, number);
-            prop_assert_eq!(out, format!("x{number}").into_bytes());
+            prop_assert_eq!(&out, &format!("x{number}").into_bytes());
+            #[cfg(feature = "resp")]
+            {
+                write_line(&mut out, b':', number);
+                prop_assert_eq!(out, format!("x{number}:{number}\r\n").into_bytes());
+            }
         }
     }
 }

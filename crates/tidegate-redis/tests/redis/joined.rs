@@ -148,7 +148,7 @@ impl Joining {
         let arguments: Vec<&Vec<u8>> = all.iter().flat_map(|(call, _)| &call.arguments).collect();
         let told = |(index, argument): (usize, &&Vec<u8>)| {
             let repeats = index > 0 && arguments[index - 1] == *argument;
-            if repeats { Vec::new() } else { argument.to_vec() }
+            if repeats { Vec::new() } else { (*argument).clone() }
         };
         let joined = Call::new(all[0].0.script, keys, arguments.iter().enumerate().map(told).collect());
         let told = arguments.len();

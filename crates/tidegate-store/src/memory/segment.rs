@@ -181,8 +181,11 @@ impl<'a> Segment<'a> {
 
     #[inline(never)]
     fn find_further(self, hash: Hash) -> Option<Slot<'a>> {
-        let [_, further @ ..] = self.candidates(hash);
-        further.into_iter().find_map(|line| self.width.find_in(line, hash))
+        let (width, first, second) = (self.width, hash.first(), hash.second());
+        width
+            .find_in(self.line(second), hash)
+            .or_else(|| width.find_in(self.stash(first), hash))
+            .or_else(|| width.find_in(self.stash(second), hash))
     }
 
     /// Asks for the line where a counter most likely stands, so that it is on its way from memory.

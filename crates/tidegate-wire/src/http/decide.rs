@@ -128,15 +128,12 @@ fn asked_plainly<S: Store + 'static>(
     let most = door.settings().max_body_bytes;
     let unwelcome =
         body::not_json_by_its_type(head.content_type).or_else(|| body::oversized(body.len(), most));
-    match unwelcome {
-        Some(problem) => Err(Box::new(problem)),
-        None => {
-            let patience = door.patience(patience::shorter(head.timeouts));
-            let said = || [head.authorization, head.token];
-            let caller = door.settings().trust.caller_saying(peer, said);
-            Ok(Asked { ask: Ask::Check, patience, caller })
-        }
+    if let Some(problem) = unwelcome {
+        return Err(Box::new(problem));
     }
+    let patience = door.patience(patience::shorter(head.timeouts));
+    let caller = door.settings().trust.caller_saying(peer, || [head.authorization, head.token]);
+    Ok(Asked { ask: Ask::Check, patience, caller })
 }
 
 async fn answer<S: Store + 'static>(door: &Door<S>, bytes: &[u8], asked: Asked) -> Reply {

@@ -98,12 +98,30 @@ pub enum ProtocolError {
 impl Decoder {
     /// The next command, if it is whole; the bytes are those from its beginning on, and when it was not there yet, more of them.
     pub fn next<'d, 'b>(&'d mut self, bytes: &'b [u8]) -> Result<Option<Words<'d, 'b>>, ProtocolError> {
+        if self.stage == Stage::Command {
+            self.short(bytes);
+        }
         while self.stage != Stage::Done {
             if !self.step(bytes)? {
                 return Ok(None);
             }
         }
         Ok(Some(Words { spans: &self.spans, bytes }))
+    }
+
+    /// Takes a command of few and short words if all of it is there, which is so of nearly all. Of others nothing is taken.
+    fn short(&mut self, bytes: &[u8]) {
+        let Some((words @ 1.., mut at)) = header::short(bytes, self.at, b'*') else { return };
+        for _ in 0..words {
+            let Some((length, start)) = header::short(bytes, at, b'$') else { return self.spans.clear() };
+            let end = start + length;
+            if bytes.get(end..end + 2) != Some(b"\r\n") {
+                return self.spans.clear();
+            }
+            self.push(start, end);
+            at = end + 2;
+        }
+        (self.begin, self.at, self.stage) = (self.at, at, Stage::Done);
     }
 
     /// How many bytes are done with: those of the command that was given, or what led to none. The next ones begin behind them.

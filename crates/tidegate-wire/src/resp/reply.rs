@@ -46,7 +46,11 @@ impl Replies {
     }
 
     pub(super) fn integer(&mut self, number: i64) {
-        self.number(b':', number);
+        if number < 0 {
+            self.bytes.push(b':');
+        }
+        let kind = if number < 0 { b'-' } else { b':' };
+        digits::write_line(&mut self.bytes, kind, number.unsigned_abs());
     }
 
     /// A number that nobody has so much of; what is more is told as the most.
@@ -109,16 +113,7 @@ impl Replies {
     }
 
     fn length(&mut self, kind: u8, length: usize) {
-        self.number(kind, i64::try_from(length).unwrap_or(i64::MAX));
-    }
-
-    fn number(&mut self, kind: u8, number: i64) {
-        self.bytes.push(kind);
-        if number < 0 {
-            self.bytes.push(b'-');
-        }
-        digits::write(&mut self.bytes, number.unsigned_abs());
-        self.bytes.extend_from_slice(b"\r\n");
+        digits::write_line(&mut self.bytes, kind, length as u64);
     }
 
     fn line(&mut self, kind: u8, text: &[u8]) {

@@ -34,3 +34,17 @@ pub(super) fn read(bytes: &[u8], from: usize) -> Result<Option<Header>, Protocol
         _ => Err(ProtocolError::BadLength),
     }
 }
+
+/// A number of one or two digits behind that byte, and where its line ends; `None` if it is something else, or not all of it is
+/// there.
+#[inline]
+pub(super) fn short(bytes: &[u8], from: usize, kind: u8) -> Option<(usize, usize)> {
+    let digit = |byte: u8| usize::from(byte - b'0');
+    match *bytes.get(from..)?.first_chunk::<5>()? {
+        [first, ones @ b'0'..=b'9', b'\r', b'\n', _] if first == kind => Some((digit(ones), from + 4)),
+        [first, tens @ b'0'..=b'9', ones @ b'0'..=b'9', b'\r', b'\n'] if first == kind => {
+            Some((digit(tens) * 10 + digit(ones), from + 5))
+        }
+        _ => None,
+    }
+}
