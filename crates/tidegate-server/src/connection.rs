@@ -128,6 +128,7 @@ pub(crate) fn spread(age: Duration) -> Duration {
 }
 
 /// What is spoken over a connection.
+#[derive(Clone, Copy)]
 enum Speaks {
     /// Its first bytes tell.
     Either,

@@ -78,7 +78,7 @@ pub(super) async fn serve<W: Wire>(
             () = &mut alarm => Came::Alarm,
         };
         match came {
-            Came::Bytes(Ok(0)) => return line.left(),
+            Came::Bytes(Ok(0)) | Came::Going => return line.left(),
             Came::Bytes(Err(_)) => return Ended::Closed,
             Came::Bytes(Ok(_)) => {
                 let answered = match line.answer().await {
@@ -97,7 +97,6 @@ pub(super) async fn serve<W: Wire>(
                     quiet_at = Instant::now() + quiet;
                 }
             }
-            Came::Going => return line.left(),
             Came::Alarm if old_at <= Instant::now() => return line.left(),
             Came::Alarm if quiet_at <= Instant::now() => {
                 return if part == Part::Body { line.left() } else { Ended::Closed };

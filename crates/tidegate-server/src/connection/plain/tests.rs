@@ -108,8 +108,8 @@ fn in_order(back: &str) -> Vec<Vec<&str>> {
 }
 
 fn request(line: &str, headers: &[&str], body: &str) -> String {
-    let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
-    format!("{line}\r\nhost: here\r\n{headers}\r\n{body}")
+    let lines = [&[line, "host: here"], headers, &["", body]].concat();
+    lines.join("\r\n")
 }
 
 const LINE: &str = "POST /v1/check HTTP/1.1";
@@ -168,11 +168,11 @@ fn any_request() -> impl Strategy<Value = String> {
         "",
     ]);
     let length = prop_oneof![
-        12 => Just(Some(0_i64)),
+        12 => Just(Some(0_isize)),
         1 => prop::sample::select(vec![None, Some(-1), Some(1), Some(4_000_000)]),
     ];
     (line, prop::collection::vec(header, 0..4), body, length).prop_map(|(line, mut headers, body, length)| {
-        let length = length.map(|more| format!("Content-Length: {}", body.len() as i64 + more));
+        let length = length.map(|more| format!("Content-Length: {}", body.len().saturating_add_signed(more)));
         headers.extend(length.as_deref());
         request(line, &headers, body)
     })
