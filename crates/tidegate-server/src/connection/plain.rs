@@ -20,6 +20,8 @@ use crate::stack::Stack;
 
 /// In how many pieces it may come: its head and its body, and one more for good measure.
 const MOST_PIECES: u32 = 3;
+/// Room for a connection that has said nothing yet.
+const FIRST_BYTES: usize = 1 << 10;
 /// Bytes of answers that go out together.
 const TOGETHER: usize = 32 << 10;
 
@@ -70,7 +72,8 @@ pub(super) async fn serve<W: Wire>(
     let (mut quiet_at, mut part, mut pieces) = (Instant::now() + quiet, Part::Head, 0);
     let (mut going, mut alarm) = (pin!(going), pin!(sleep_until(quiet_at.min(old_at))));
     loop {
-        line.came.reserve(MOST_PLAIN_BYTES - line.came.len());
+        let room = if line.answered { MOST_PLAIN_BYTES } else { FIRST_BYTES };
+        line.came.reserve(room.saturating_sub(line.came.len()).max(FIRST_BYTES));
         let came = tokio::select! {
             biased;
             bytes = line.stream.read_buf(&mut line.came) => Came::Bytes(bytes),
@@ -94,7 +97,12 @@ pub(super) async fn serve<W: Wire>(
                     return line.left();
                 }
                 if answered {
-                    quiet_at = Instant::now() + quiet;
+                    let now = Instant::now();
+                    // Whoever never pauses grows old all the same.
+                    if old_at <= now {
+                        return line.left();
+                    }
+                    quiet_at = now + quiet;
                 }
             }
             Came::Alarm if old_at <= Instant::now() => return line.left(),

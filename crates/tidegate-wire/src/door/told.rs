@@ -165,6 +165,12 @@ impl DecisionId {
     }
 
     /// Its digits.
+    #[cfg(feature = "http")]
+    pub(crate) const fn digits(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The same as a text.
     pub fn as_str(&self) -> &str {
         str::from_utf8(&self.0).unwrap_or_default()
     }

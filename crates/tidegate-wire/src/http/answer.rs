@@ -188,15 +188,15 @@ impl Told {
     fn to_json(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(ROOM + self.limits.len() * ROOM_PER_LIMIT);
         out.extend_from_slice(br#"{"decision":"#);
-        json::text(&mut out, self.decision);
+        json::word(&mut out, self.decision.as_bytes());
         out.extend_from_slice(br#","id":"#);
-        json::text(&mut out, self.id.as_str());
+        json::word(&mut out, self.id.digits());
         out.extend_from_slice(br#","denied_by":"#);
         json::list(&mut out, &self.denied_by, |out, rule| json::text(out, rule));
         out.extend_from_slice(br#","reason":"#);
         json::text(&mut out, &self.reason);
         out.extend_from_slice(br#","state":"#);
-        json::text(&mut out, self.state);
+        json::word(&mut out, self.state.as_bytes());
         out.extend_from_slice(br#","snapshot":"#);
         json::number(&mut out, self.snapshot);
         out.extend_from_slice(br#","delay_ms":"#);
@@ -246,7 +246,7 @@ impl Line {
         out.extend_from_slice(br#","retry_after_ms":"#);
         json::number_or_null(out, self.retry_after_ms);
         out.extend_from_slice(br#","mode":"#);
-        json::text(out, self.mode);
+        json::word(out, self.mode.as_bytes());
         out.extend_from_slice(br#","allowed":"#);
         json::truth(out, self.allowed);
         out.push(b'}');

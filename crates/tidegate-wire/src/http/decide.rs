@@ -147,11 +147,16 @@ fn answer_at_once<S: Store + 'static>(door: &Door<S>, bytes: &[u8], asked: Asked
     if !door.engine().store().answers_at_once() {
         return None;
     }
-    let reply = match at_once(pin!(one_or_many(door, bytes, asked))) {
-        Some(answered) => answered.unwrap_or_else(|problem| body::refuse(door, &problem)),
-        None => body::respond(&body::busy("the store did not answer; retry in 1 s")),
+    let answered = match swift::read(bytes) {
+        Some(mut plain) => {
+            let check = plain.check(door, &asked);
+            let decided = at_once(pin!(door.decide(&check, asked.ask)));
+            decided.map(|decided| Answer::to(door, &check, &decided).respond())
+        }
+        None => at_once(pin!(one_or_many(door, bytes, asked)))
+            .map(|answered| answered.unwrap_or_else(|problem| body::refuse(door, &problem))),
     };
-    Some(reply)
+    Some(answered.unwrap_or_else(|| body::respond(&body::busy("the store did not answer; retry in 1 s"))))
 }
 
 pub(super) async fn reserve<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Reply {
@@ -185,8 +190,10 @@ async fn one_or_many<S: Store + 'static>(
     bytes: &[u8],
     asked: Asked,
 ) -> std::result::Result<Reply, Problem> {
-    if let Some(plain) = swift::read(bytes) {
-        return Ok(decide_plain(door, plain, asked).await.respond());
+    if let Some(mut plain) = swift::read(bytes) {
+        let check = plain.check(door, &asked);
+        let decided = door.decide(&check, asked.ask).await;
+        return Ok(Answer::to(door, &check, &decided).respond());
     }
     match body::json(bytes).map_err(|problem| *problem)? {
         Value::Array(checks) => many(door, checks, asked).await,
@@ -229,21 +236,18 @@ async fn decide<S: Store + 'static>(door: &Door<S>, question: Question, asked: A
     door.ask(question, asked, |check, decided| Answer::to(door, check, &decided)).await
 }
 
-async fn decide_plain<S: Store + 'static>(
-    door: &Door<S>,
-    mut plain: swift::Plain<'_>,
-    asked: Asked,
-) -> Answer {
-    let trust = &door.settings().trust;
-    if !asked.caller.is_trusted() {
-        plain.attributes.retain(|(attribute, _)| !trust.ignores(asked.caller, attribute));
+impl swift::Plain<'_> {
+    /// As the engine takes it, with what the caller's word counts for.
+    fn check<S: Store + 'static>(&mut self, door: &Door<S>, asked: &Asked) -> Check<'_> {
+        let trust = &door.settings().trust;
+        if !asked.caller.is_trusted() {
+            self.attributes.retain(|(attribute, _)| !trust.ignores(asked.caller, attribute));
+        }
+        Check {
+            attributes: &self.attributes,
+            cost: self.cost,
+            patience: door.left(asked.patience),
+            ..Check::new(self.domain)
+        }
     }
-    let check = Check {
-        attributes: &plain.attributes,
-        cost: plain.cost,
-        patience: door.left(asked.patience),
-        ..Check::new(plain.domain)
-    };
-    let decided = door.decide(&check, asked.ask).await;
-    Answer::to(door, &check, &decided)
 }

@@ -5,12 +5,17 @@ use crate::digits;
 
 pub(super) fn text(out: &mut Vec<u8>, value: &str) {
     if value.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
-        out.push(b'"');
-        out.extend_from_slice(value.as_bytes());
-        out.push(b'"');
+        word(out, value.as_bytes());
     } else {
         serde_json::to_writer(out, value).expect("a text is always JSON, and memory takes it");
     }
+}
+
+/// A text that is known to be plain.
+pub(super) fn word(out: &mut Vec<u8>, word: &[u8]) {
+    out.push(b'"');
+    out.extend_from_slice(word);
+    out.push(b'"');
 }
 
 pub(super) fn number(out: &mut Vec<u8>, value: u64) {
