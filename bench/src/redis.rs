@@ -20,6 +20,7 @@ use std::process::{Command, Stdio};
 use anyhow::Result;
 
 use crate::bounds::Found;
+use crate::servers;
 
 /// How long and how wide to measure.
 pub(crate) struct Plan {
@@ -47,7 +48,7 @@ pub(crate) fn report(plan: &Plan, found: &mut Found) -> Result<()> {
     println!("## Counters in Redis\n");
     let Some(version) = version() else {
         println!(
-            "Skipped: there is no `redis-server` on the path (Debian: `apt-get install redis-server`).\n"
+            "Skipped: there is no `redis-server` in target/tools/bin (`tools/needs` puts it there) or on the path.\n"
         );
         return Ok(());
     };
@@ -68,6 +69,7 @@ pub(crate) fn report(plan: &Plan, found: &mut Found) -> Result<()> {
 
 /// What the server says of itself, if there is one.
 fn version() -> Option<String> {
-    let run = Command::new("redis-server").arg("--version").stdin(Stdio::null()).output().ok()?;
+    let run =
+        Command::new(servers::found("redis-server")?).arg("--version").stdin(Stdio::null()).output().ok()?;
     run.status.success().then(|| String::from_utf8_lossy(&run.stdout).trim().to_owned())
 }

@@ -141,7 +141,7 @@ impl Drop for Process {
 }
 
 /// A program among the project's tools, or on the path.
-fn found(program: &str) -> Option<PathBuf> {
+pub(crate) fn found(program: &str) -> Option<PathBuf> {
     let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/bin");
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::iter::once(tools).chain(std::env::split_paths(&path));
