@@ -66,13 +66,17 @@ async fn drive<S: Wire>((mut stream, peer): (S, Peer), door: Arc<Door>, mut phas
     let peer = door.tells_peers.then_some(peer);
     let old_at = Instant::now() + spread(door.limits.connection_age);
     let mut speaks = if door.http2_only { Speaks::Http2 } else { Speaks::Either };
-    let mut first = Vec::new();
-    if let Some(Shortcut::Check(checks)) = &door.shortcut {
+    let (mut first, mut says_farewell) = (Vec::new(), false);
+    if let Some(Shortcut::Check(checks)) = &door.shortcut
+        && checks.answers_at_once()
+    {
         let going = reached(&mut phase, Phase::Draining);
         match plain::serve(&mut stream, (checks, peer.as_ref()), (&door, old_at), going).await {
-            Ended::Other { came, is_http1 } => {
+            Ended::Other { came, is_http1, is_last } => {
                 first = came;
                 speaks = if is_http1 { Speaks::Http1 } else { speaks };
+                // Where anything may be spoken, nobody knows how to say so.
+                says_farewell = is_last && is_http1;
             }
             Ended::Closed => {
                 drop(timeout(PATIENCE, stream.shutdown()).await);
@@ -84,7 +88,7 @@ async fn drive<S: Wire>((mut stream, peer): (S, Peer), door: Arc<Door>, mut phas
     let service = {
         let (door, activity) = (Arc::clone(&door), Arc::clone(&activity));
         hyper::service::service_fn(move |request: Request<Incoming>| {
-            answer::answer(Arc::clone(&door), Arc::clone(&activity), (request, peer.as_ref()))
+            answer::answer(Arc::clone(&door), Arc::clone(&activity), (request, peer.as_ref()), says_farewell)
         })
     };
     let builder = builder(&door.limits, speaks);

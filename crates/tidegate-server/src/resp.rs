@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use crate::config::Limits;
 use crate::connection::PATIENCE;
 use crate::guarded::{Failed, at_once, guarded};
-use crate::listener::{Counts, Phase, Serves, Wire, reached};
+use crate::listener::{Counts, Phase, Serves, Wire, has_come, reached};
 use crate::stack::Stack;
 use crate::tls::{Inside, Tls};
 use hours::{Came, Hours};
@@ -79,18 +79,26 @@ async fn talk(
     let mut hours = Hours::new(&door.limits, Instant::now());
     let (mut going, mut alarm) = (pin!(going), pin!(sleep_until(hours.next_look())));
     loop {
+        let mut most = 0;
         let heard = match session.room() {
             None => Heard::NoRoom,
-            Some(room) => tokio::select! {
-                biased;
-                bytes = stream.read_buf(room) => Heard::Bytes(bytes),
-                () = &mut going, if !hours.is_ending() => Heard::Going,
-                () = &mut alarm => Heard::Alarm,
-            },
+            Some(room) => {
+                most = room.capacity() - room.len();
+                tokio::select! {
+                    biased;
+                    bytes = stream.read_buf(room) => Heard::Bytes(bytes),
+                    () = &mut going, if !hours.is_ending() => Heard::Going,
+                    () = &mut alarm => Heard::Alarm,
+                }
+            }
         };
         match heard {
             Heard::Bytes(Ok(0) | Err(_)) => return,
-            Heard::Bytes(Ok(_)) => {
+            Heard::Bytes(Ok(bytes)) => {
+                // Whoever never pauses hears of it too.
+                if bytes == most && !hours.is_ending() && has_come(going.as_mut()).await {
+                    hours.end_soon(Instant::now());
+                }
                 let Some((next, answered)) = answer(&mut stream, &mut session, door).await else { return };
                 if next == Next::Close {
                     break;
@@ -170,4 +178,34 @@ async fn say_farewell(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
         tokio::io::copy(&mut stream.take(FAREWELL_BYTES as u64), &mut tokio::io::sink()).await
     };
     drop(timeout(PATIENCE, rest).await);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::ready;
+
+    use tidegate_core::Timestamp;
+    use tidegate_engine::Engine;
+    use tidegate_store::Memory;
+    use tidegate_wire::door::DoorSettings;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_never_pauses_hears_that_the_server_goes() {
+        const COMMANDS: usize = 100_000;
+        let engine = Arc::new(Engine::new(Stack::Memory(Memory::new())));
+        let way =
+            tidegate_wire::door::Door::new(engine, Arc::new(|| Timestamp::ZERO), DoorSettings::default());
+        let (limits, counts) = (Limits::default(), Arc::new(Counts::default()));
+        let door = Door { service: Service::new(way, None), tls: None, limits, counts };
+        let (mut ours, theirs) = tokio::io::duplex(1 << 20);
+        // Of eight bytes, so that reads end where a command does, and nobody has to wait for the rest of one.
+        ours.write_all("PING  \r\n".repeat(COMMANDS).as_bytes()).await.unwrap();
+        let peer = Peer::at("192.0.2.1:4711".parse().unwrap());
+        let mut replies = Vec::new();
+        let ((), read) = tokio::join!(talk((theirs, peer), &door, ready(())), ours.read_to_end(&mut replies));
+        read.unwrap();
+        assert!(replies.len() < COMMANDS * "+PONG\r\n".len(), "all {COMMANDS} are answered");
+    }
 }

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::extract::Request;
-use axum::http::{Method, Response};
+use axum::http::header::CONNECTION;
+use axum::http::{HeaderValue, Method, Response};
 use axum::routing::future::RouteFuture;
 use hyper::body::Incoming;
 use tidegate_wire::trust::Peer;
@@ -70,25 +71,31 @@ impl Drop for UnderWay {
     }
 }
 
-/// Answers a request. What is known at once is done at once: the rest is carried about until the request is answered.
+/// Answers a request, and says with it whether the connection ends then. What is known at once is done at once: the rest is carried
+/// about until the request is answered.
 pub(super) fn answer(
     door: Arc<Door>,
     activity: Arc<Activity>,
     (request, peer): (Request<Incoming>, Option<&Peer>),
+    says_farewell: bool,
 ) -> impl Future<Output = Result<Response<Reply>, Infallible>> + use<> {
     let under_way = UnderWay::new(activity);
     let question = Question::new(&door, request, peer);
     async move {
         let _under_way = under_way;
         let routed = |response: axum::response::Response| response.map(Reply::Routed);
-        Ok(match guarded(door.limits.request_timeout, question.answer(&door)).await {
+        let mut response = match guarded(door.limits.request_timeout, question.answer(&door)).await {
             Ok(response) => response,
             Err(Failed::Broken) => {
                 door.counts.panics.fetch_add(1, Relaxed);
                 routed((door.broken)())
             }
             Err(Failed::Late) => routed((door.late)()),
-        })
+        };
+        if says_farewell {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        Ok(response)
     }
 }
 

@@ -9,13 +9,15 @@ use std::io;
 use std::pin::pin;
 use std::sync::atomic::Ordering::Relaxed;
 
+use axum::http::HeaderValue;
+use axum::http::header::CONNECTION;
 use tidegate_wire::http::{Checks, Heard, MOST_PLAIN_BYTES, Part, Plain, hear};
 use tidegate_wire::trust::Peer;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::{Instant, sleep_until};
 
-use crate::guarded::{Failed, at_once, guarded};
-use crate::listener::{Door, Wire};
+use crate::guarded::{at_once, guarded};
+use crate::listener::{Door, Wire, has_come};
 use crate::stack::Stack;
 
 /// In how many pieces it may come: its head and its body, and one more for good measure.
@@ -34,6 +36,8 @@ pub(super) enum Ended {
         came: Vec<u8>,
         /// Whether it is known by now what is spoken.
         is_http1: bool,
+        /// Whether the connection should end with it.
+        is_last: bool,
     },
 }
 
@@ -57,82 +61,99 @@ struct Line<'d, W> {
     answers: Vec<u8>,
     /// Whether any was answered.
     answered: bool,
+    /// What is missing of the next one, and when that has to be there, or anything at all.
+    part: Part,
+    quiet_at: Instant,
 }
 
-/// Answers checks until the connection is old, the server goes away, nothing has come for long, or something else has.
+/// Answers checks until the connection is old, the server goes away, nothing has come for long, or something else has. The store
+/// answers at once.
 pub(super) async fn serve<W: Wire>(
     stream: &mut W,
     (checks, peer): (&Checks<Stack>, Option<&Peer>),
     (door, old_at): (&Door, Instant),
     going: impl Future<Output = ()>,
 ) -> Ended {
-    let quiet = door.limits.header_timeout.min(door.limits.idle_timeout);
+    let quiet_at = Instant::now() + door.limits.idle_timeout;
+    let (came, answers) = (Vec::new(), Vec::new());
     let mut line =
-        Line { stream, checks, peer, door, came: Vec::new(), answers: Vec::new(), answered: false };
-    let (mut quiet_at, mut part, mut pieces) = (Instant::now() + quiet, Part::Head, 0);
+        Line { stream, checks, peer, door, came, answers, answered: false, part: Part::Head, quiet_at };
     let (mut going, mut alarm) = (pin!(going), pin!(sleep_until(quiet_at.min(old_at))));
+    let mut pieces = 0;
     loop {
-        let room = if line.answered { MOST_PLAIN_BYTES } else { FIRST_BYTES };
-        line.came.reserve(room.saturating_sub(line.came.len()).max(FIRST_BYTES));
+        let room = line.make_room();
         let came = tokio::select! {
             biased;
             bytes = line.stream.read_buf(&mut line.came) => Came::Bytes(bytes),
             () = &mut going => Came::Going,
             () = &mut alarm => Came::Alarm,
         };
+        let now = Instant::now();
         match came {
-            Came::Bytes(Ok(0)) | Came::Going => return line.left(),
             Came::Bytes(Err(_)) => return Ended::Closed,
-            Came::Bytes(Ok(_)) => {
-                let answered = match line.answer().await {
-                    Some((answered, Next::Part(now))) => {
-                        part = now;
-                        answered
-                    }
-                    Some((_, Next::Other)) => return line.left(),
+            Came::Bytes(Ok(0)) => return line.left(false),
+            // That it is the last one is told with its answer, by who knows how to.
+            Came::Going => return line.left(true),
+            Came::Bytes(Ok(_)) | Came::Alarm if old_at <= now => return line.left(true),
+            Came::Bytes(Ok(bytes)) => {
+                // Whoever never pauses hears of it too.
+                if bytes == room && has_come(going.as_mut()).await {
+                    return line.left(true);
+                }
+                match line.answer(now).await {
+                    Some(Next::Part { answered }) => pieces = if answered { 0 } else { pieces + 1 },
+                    Some(Next::Other) => return line.left(false),
                     None => return Ended::Closed,
-                };
-                pieces = if answered { 0 } else { pieces + 1 };
+                }
                 if pieces >= MOST_PIECES || line.came.len() >= MOST_PLAIN_BYTES {
-                    return line.left();
-                }
-                if answered {
-                    let now = Instant::now();
-                    // Whoever never pauses grows old all the same.
-                    if old_at <= now {
-                        return line.left();
-                    }
-                    quiet_at = now + quiet;
+                    return line.left(false);
                 }
             }
-            Came::Alarm if old_at <= Instant::now() => return line.left(),
-            Came::Alarm if quiet_at <= Instant::now() => {
-                return if part == Part::Body { line.left() } else { Ended::Closed };
+            Came::Alarm if line.quiet_at <= now => {
+                if line.part == Part::Body {
+                    line.be_late().await;
+                }
+                return Ended::Closed;
             }
-            // To wake too early costs less than to be set anew with each check.
-            Came::Alarm => alarm.as_mut().reset(quiet_at.min(old_at)),
+            Came::Alarm => {}
+        }
+        // To wake too early costs less than to be set anew with each check.
+        let next = line.quiet_at.min(old_at);
+        if alarm.is_elapsed() || next < alarm.deadline() {
+            alarm.as_mut().reset(next);
         }
     }
 }
 
 /// What is left of what came once all checks are answered.
 enum Next {
-    /// Nothing, or the beginning of a check, of which so much is missing.
-    Part(Part),
+    /// Nothing, or the beginning of a check; and whether any was answered.
+    Part {
+        answered: bool,
+    },
     Other,
 }
 
 impl<W: Wire> Line<'_, &mut W> {
-    /// Nobody is left alone with half of a request.
-    fn left(self) -> Ended {
+    /// Makes room for what comes next; how much there is.
+    fn make_room(&mut self) -> usize {
+        let most = if self.answered { MOST_PLAIN_BYTES } else { FIRST_BYTES };
+        self.came.reserve(most.saturating_sub(self.came.len()).max(FIRST_BYTES));
+        self.came.capacity() - self.came.len()
+    }
+
+    /// Nobody is left alone with a request, or with half of one.
+    fn left(self, is_last: bool) -> Ended {
         if self.came.is_empty() {
             return Ended::Closed;
         }
-        Ended::Other { came: self.came, is_http1: self.answered }
+        // HTTP/2 begins with other letters.
+        let is_http1 = self.answered || self.came.starts_with(b"PO");
+        Ended::Other { came: self.came, is_http1, is_last }
     }
 
-    /// Answers all checks that have come: whether there were any, and what comes next; `None` if answers cannot be sent any more.
-    async fn answer(&mut self) -> Option<(bool, Next)> {
+    /// Answers all checks that have come; `None` if answers cannot be sent any more.
+    async fn answer(&mut self, now: Instant) -> Option<Next> {
         let (mut came, mut done) = (std::mem::take(&mut self.came), 0);
         let next = loop {
             match hear(&came[done..]) {
@@ -140,8 +161,8 @@ impl<W: Wire> Line<'_, &mut W> {
                     done += plain.bytes();
                     self.answer_one(&plain).await;
                 }
-                Heard::Part(part) => break Next::Part(part),
-                Heard::Other => break Next::Other,
+                Heard::Part(part) => break Some(part),
+                Heard::Other => break None,
             }
             if self.answers.len() >= TOGETHER {
                 self.send().await?;
@@ -151,30 +172,40 @@ impl<W: Wire> Line<'_, &mut W> {
         self.came = came;
         self.answered |= done > 0;
         self.send().await?;
-        Some((done > 0, next))
+        let Some(part) = next else { return Some(Next::Other) };
+        self.wait_for(part, done > 0, now);
+        Some(Next::Part { answered: done > 0 })
+    }
+
+    /// The head of a check has its time as a whole, and so has its body.
+    fn wait_for(&mut self, part: Part, begins: bool, now: Instant) {
+        let limits = &self.door.limits;
+        let patience = match part {
+            _ if self.came.is_empty() => limits.header_timeout.min(limits.idle_timeout),
+            Part::Head => limits.header_timeout,
+            Part::Body => limits.request_timeout,
+        };
+        let is_another = begins || part != self.part;
+        self.part = part;
+        self.quiet_at = if is_another { now + patience } else { self.quiet_at.min(now + patience) };
     }
 
     async fn answer_one(&mut self, plain: &Plain<'_>) {
-        let (checks, peer, door) = (self.checks, self.peer, self.door);
         let begin = self.answers.len();
-        let answered = match at_once(|| checks.answer_at_once(plain, peer, &mut self.answers)) {
-            Ok(true) => Ok(()),
-            Ok(false) => {
-                let answering = Box::pin(checks.answer(plain, peer, &mut self.answers));
-                guarded(door.limits.request_timeout, answering).await
-            }
-            Err(failed) => Err(failed),
-        };
-        let instead = match answered {
-            Ok(()) => return,
-            Err(Failed::Broken) => {
-                door.counts.panics.fetch_add(1, Relaxed);
-                door.broken
-            }
-            Err(Failed::Late) => door.late,
-        };
-        self.answers.truncate(begin);
-        checks.write(instead(), &mut self.answers).await;
+        let (checks, peer) = (self.checks, self.peer);
+        if at_once(|| checks.answer_at_once(plain, peer, &mut self.answers)).is_err() {
+            self.door.counts.panics.fetch_add(1, Relaxed);
+            self.answers.truncate(begin);
+            checks.write((self.door.broken)(), &mut self.answers).await;
+        }
+    }
+
+    /// Says that the body of a check did not come in time.
+    async fn be_late(&mut self) -> Option<()> {
+        let mut late = (self.door.late)();
+        late.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        self.checks.write(late, &mut self.answers).await;
+        self.send().await
     }
 
     /// Sends what there is; nothing more is read from whoever does not take it.

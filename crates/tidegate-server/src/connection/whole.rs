@@ -9,7 +9,6 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 /// A connection that takes no lists of pieces to write. HTTP/2 hands over every body of some size as a piece of its own if it
 /// can, and then asks the system once for each answer; what goes out in one piece is put together first, so that answers that
 /// are ready together go out together. Ours are short: to copy them costs less than to ask.
-#[derive(Debug)]
 pub(super) struct Whole<S> {
     /// What was read before, and is read again; and how much of it was.
     first: Vec<u8>,

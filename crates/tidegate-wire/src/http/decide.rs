@@ -86,35 +86,17 @@ where
         Err(problem) => return body::refuse(door, &problem).into_response(),
     };
     let reply = match body::bytes(door, begun.body).await {
-        Ok((bytes, _share)) => match answer_at_once(door, &bytes, asked) {
-            Some(reply) => reply,
-            None => answer(door, &bytes, asked).await,
-        },
+        Ok((bytes, _share)) if door.engine().store().answers_at_once() => answer_at_once(door, &bytes, asked),
+        Ok((bytes, _share)) => answer(door, &bytes, asked).await,
         Err(problem) => body::refuse(door, &problem),
     };
     reply.into_response()
 }
 
-/// Answers a plain check from there, if the store answers at once.
-pub(super) fn plain_at_once<S: Store + 'static>(
-    door: &Door<S>,
-    plain: &Plain<'_>,
-    peer: Option<&Peer>,
-) -> Option<Reply> {
+/// Answers a plain check from there.
+pub(super) fn plain<S: Store + 'static>(door: &Door<S>, plain: &Plain<'_>, peer: Option<&Peer>) -> Reply {
     match asked_plainly(door, plain, peer) {
         Ok(asked) => answer_at_once(door, plain.body, asked),
-        Err(problem) => Some(body::refuse(door, &problem)),
-    }
-}
-
-/// Answers a plain check from there.
-pub(super) async fn plain<S: Store + 'static>(
-    door: &Door<S>,
-    plain: &Plain<'_>,
-    peer: Option<&Peer>,
-) -> Reply {
-    match asked_plainly(door, plain, peer) {
-        Ok(asked) => answer(door, plain.body, asked).await,
         Err(problem) => body::refuse(door, &problem),
     }
 }
@@ -141,12 +123,9 @@ async fn answer<S: Store + 'static>(door: &Door<S>, bytes: &[u8], asked: Asked) 
     answered.unwrap_or_else(|problem| body::refuse(door, &problem))
 }
 
-/// Asks a store that answers at once, if it does. What is large about it stays on the stack.
+/// Asks a store that answers at once. What is large about it stays on the stack.
 #[inline(never)]
-fn answer_at_once<S: Store + 'static>(door: &Door<S>, bytes: &[u8], asked: Asked) -> Option<Reply> {
-    if !door.engine().store().answers_at_once() {
-        return None;
-    }
+fn answer_at_once<S: Store + 'static>(door: &Door<S>, bytes: &[u8], asked: Asked) -> Reply {
     let answered = match swift::read(bytes) {
         Some(mut plain) => {
             let check = plain.check(door, &asked);
@@ -156,7 +135,7 @@ fn answer_at_once<S: Store + 'static>(door: &Door<S>, bytes: &[u8], asked: Asked
         None => at_once(pin!(one_or_many(door, bytes, asked)))
             .map(|answered| answered.unwrap_or_else(|problem| body::refuse(door, &problem))),
     };
-    Some(answered.unwrap_or_else(|| body::respond(&body::busy("the store did not answer; retry in 1 s"))))
+    answered.unwrap_or_else(|| body::respond(&body::busy("the store did not answer; retry in 1 s")))
 }
 
 pub(super) async fn reserve<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Reply {

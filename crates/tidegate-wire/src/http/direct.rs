@@ -84,6 +84,8 @@ pub fn hear(came: &[u8]) -> Heard<'_> {
     match came[end..].get(..length) {
         _ if end + length > MOST_PLAIN_BYTES => Heard::Other,
         Some(body) => Heard::Check(Plain { head, body, bytes: end + length }),
+        // Its time is running.
+        None if head.timeouts.iter().any(Option::is_some) => Heard::Other,
         None => Heard::Part(Part::Body),
     }
 }
@@ -195,6 +197,13 @@ mod tests {
         for name in super::super::patience::HEADERS.iter().cloned().chain([X_TIDEGATE_TOKEN]) {
             assert!(!matches!(Meaning::of(name.as_str()), Meaning::None), "{name} means something");
         }
+    }
+
+    #[test]
+    fn whoever_does_not_wait_long_is_not_kept_waiting_here() {
+        let came = request("x-request-timeout-ms: 5\r\n", BODY);
+        assert!(matches!(hear(came.as_bytes()), Heard::Check(_)));
+        assert!(is_other(&came[..came.len() - 1]));
     }
 
     #[test]

@@ -29,6 +29,8 @@ rules:
 
 const HEADER_TIMEOUT: Duration = Duration::from_secs(7);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(9);
+const AGE: Duration = Duration::from_secs(20);
 
 /// A door to an engine of its own, with the short way or without.
 async fn door(short: bool) -> Arc<Door> {
@@ -49,6 +51,8 @@ async fn door(short: bool) -> Arc<Door> {
         limits: Limits {
             header_timeout: HEADER_TIMEOUT,
             request_timeout: REQUEST_TIMEOUT,
+            idle_timeout: IDLE_TIMEOUT,
+            connection_age: AGE,
             ..Limits::default()
         },
         counts: Arc::new(Counts::default()),
@@ -215,22 +219,72 @@ async fn checks_that_come_together_are_answered_together() {
 #[tokio::test(start_paused = true)]
 async fn whoever_is_silent_or_slow_is_closed_in_time() {
     let whole = check("alice");
-    let head = whole.len() - 10;
-    for (came, closed_after_s) in [("", 7), (&whole[..20], 7), (whole.as_str(), 7)] {
+    let body = whole.len() - ALICE.len();
+    for (came, expected, after) in [
+        ("", "", IDLE_TIMEOUT),
+        (&whole[..20], "", HEADER_TIMEOUT),
+        (&whole[..body], "HTTP/1.1 408 ", REQUEST_TIMEOUT),
+        (&whole[..whole.len() - 1], "HTTP/1.1 408 ", REQUEST_TIMEOUT),
+        (whole.as_str(), "HTTP/1.1 200 ", HEADER_TIMEOUT),
+    ] {
         let (mut ours, _serving) = connect(door(true).await);
         let start = Instant::now();
         ours.write_all(came.as_bytes()).await.unwrap();
-        ours.read_to_end(&mut Vec::new()).await.unwrap();
-        assert_eq!(start.elapsed().as_secs(), closed_after_s, "{came}");
+        let mut back = String::new();
+        ours.read_to_string(&mut back).await.unwrap();
+        assert!(back.starts_with(expected) && back.is_empty() == expected.is_empty(), "{back}");
+        assert_eq!(start.elapsed().as_secs(), after.as_secs(), "{came}");
     }
-    // Of what lacks only its body, the way that all others go has the last word.
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_head_and_a_body_have_each_their_time() {
+    let whole = check("alice");
+    let body = whole.len() - ALICE.len();
     let (mut ours, _serving) = connect(door(true).await);
     let start = Instant::now();
-    ours.write_all(&whole.as_bytes()[..head]).await.unwrap();
-    let mut back = Vec::new();
-    ours.read_to_end(&mut back).await.unwrap();
-    assert!(back.starts_with(b"HTTP/1.1 408 "), "{}", String::from_utf8_lossy(&back));
-    assert!(start.elapsed() <= HEADER_TIMEOUT + REQUEST_TIMEOUT + Duration::from_secs(2));
+    for (begin, end) in [(0, 10), (10, body + 1)] {
+        ours.write_all(&whole.as_bytes()[begin..end]).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(3)).await;
+    }
+    let mut back = String::new();
+    ours.read_to_string(&mut back).await.unwrap();
+    assert!(back.starts_with("HTTP/1.1 408 ") && back.contains("connection: close\r\n"), "{back}");
+    assert_eq!(start.elapsed().as_secs(), 3 + REQUEST_TIMEOUT.as_secs());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_old_connection_says_so_with_its_last_answer() {
+    let (mut ours, _serving) = connect(door(true).await);
+    for _ in 0..3 {
+        ours.write_all(check("alice").as_bytes()).await.unwrap();
+        tokio::time::sleep(AGE / 4).await;
+    }
+    tokio::time::sleep(AGE / 4 + AGE / 10).await;
+    drop(ours.write_all(check("bob").as_bytes()).await);
+    let mut back = String::new();
+    ours.read_to_string(&mut back).await.unwrap();
+    let answers: Vec<&str> = back.split("HTTP/1.1 ").skip(1).collect();
+    assert_eq!(answers.len(), 3, "nothing was asked when it was old: {back}");
+
+    let (mut ours, _serving) = connect(door(true).await);
+    breathe().await;
+    tokio::time::advance(AGE * 2).await;
+    ours.write_all(check("carol").as_bytes()).await.unwrap();
+    let mut back = String::new();
+    ours.read_to_string(&mut back).await.unwrap();
+    assert!(back.contains("connection: close\r\n"), "{back}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_never_pauses_hears_that_the_server_goes() {
+    let (mut ours, going) = connect(door(true).await);
+    ours.write_all(check("alice").repeat(500).as_bytes()).await.unwrap();
+    going.send_replace(Phase::Draining);
+    let mut back = String::new();
+    ours.read_to_string(&mut back).await.unwrap();
+    let answers = back.matches("HTTP/1.1 ").count();
+    assert!(answers < 500, "all of {answers} are answered");
 }
 
 #[tokio::test(start_paused = true)]
