@@ -61,13 +61,8 @@ pub(super) fn load_scripts(server: &Server) {
 /// One command that runs all calls, as the client writes it; they are of one script, and more than one only if it joins.
 pub(super) fn run(calls: &[Call]) -> Vec<u8> {
     let keys: Vec<&[u8]> = calls.iter().flat_map(|call| &call.keys).map(Vec::as_slice).collect();
-    let mut before: Option<&[u8]> = None;
-    let arguments = calls.iter().flat_map(|call| &call.arguments).map(|argument| {
-        let says = argument.as_slice();
-        let repeats = calls[0].script.joins && before.replace(says) == Some(says);
-        if repeats { &[] } else { says }
-    });
     let count = keys.len().to_string();
+    let arguments = tidegate_redis::told(calls.iter());
     let head = [b"EVALSHA", calls[0].script.sha.as_bytes(), count.as_bytes()];
     command(&head.into_iter().chain(keys).chain(arguments).collect::<Vec<_>>())
 }

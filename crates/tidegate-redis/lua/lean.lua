@@ -1,5 +1,6 @@
 -- The common check: small numbers, one group that pays if it is admitted, limits in few values. Key and argument number i are one
--- value and the charges in it; a check is one of them, or several one after another. It is answered by the server's time and the
+-- value and the charges in it, which are those of the one before if the argument is empty; a check is one of them, or several one
+-- after another. It is answered by the server's time and the
 -- values as they were, and whoever asked does the same sums again. What is not common is answered by nothing, with nothing written,
 -- and the general script is asked.
 --

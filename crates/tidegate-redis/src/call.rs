@@ -50,6 +50,18 @@ impl Call {
     }
 }
 
+/// What calls that travel as one tell their script: where they can be joined, an argument that says the same as the one before it
+/// is left empty.
+pub fn told<'c>(calls: impl Iterator<Item = &'c Call> + Clone) -> impl Iterator<Item = &'c [u8]> + Clone {
+    let arguments =
+        calls.flat_map(|call| call.arguments.iter().map(move |argument| (call, argument.as_slice())));
+    let mut before: Option<&[u8]> = None;
+    arguments.map(move |(call, argument)| {
+        let repeats = call.script.joins && before.replace(argument) == Some(argument);
+        if repeats { &[] } else { argument }
+    })
+}
+
 impl Priority {
     /// By the class of a plan.
     pub fn of(plan: &Plan) -> Self {

@@ -40,7 +40,7 @@ mod shards;
 mod marks;
 mod routed;
 
-pub use call::{Call, CallError, Caller, Fault, Priority, Script};
+pub use call::{Call, CallError, Caller, Fault, Priority, Script, told};
 pub use client::Client;
 pub use marks::{Looked, Marks};
 pub use members::{Assembly, Heartbeat, Member};

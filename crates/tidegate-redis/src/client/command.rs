@@ -2,7 +2,7 @@
 
 use redis::{Cmd, Pipeline};
 
-use crate::{Call, Script};
+use crate::{Call, Script, told};
 
 /// One call, or several that are joined: keys and arguments one after another.
 pub(crate) trait Body {
@@ -31,16 +31,11 @@ pub(crate) enum Naming {
     Text,
 }
 
-/// The command that runs a script. Where calls are joined, an argument that says the same as the one before it is left empty.
+/// The command that runs a script.
 pub(crate) fn run(body: &impl Body, naming: Naming) -> Cmd {
     let script = body.script();
     let keys = body.calls().flat_map(|call| &call.keys).map(Vec::as_slice);
-    let mut before: Option<&[u8]> = None;
-    let arguments = body.calls().flat_map(|call| &call.arguments).map(move |argument| {
-        let says = argument.as_slice();
-        let repeats = script.joins && before.replace(says) == Some(says);
-        if repeats { &[] } else { says }
-    });
+    let arguments = told(body.calls());
     let (count, bytes) = keys
         .clone()
         .chain(arguments.clone())

@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::join_all;
 use proptest::prelude::*;
+use smallvec::SmallVec;
 use tidegate_core::{Key, Plan, State, Timestamp};
-use tidegate_redis::{Call, CallError, Caller, Clock, Redis, Settings};
+use tidegate_redis::{Call, CallError, Caller, Clock, Redis, Settings, told};
 use tidegate_store::{Reference, Store as _};
 use tokio::sync::oneshot;
 
@@ -145,13 +146,10 @@ impl Joining {
 
     async fn send(&self, all: Vec<(Call, oneshot::Sender<redis::Value>)>) -> Result<(), CallError> {
         let keys = all.iter().flat_map(|(call, _)| call.keys.clone()).collect();
-        let arguments: Vec<&Vec<u8>> = all.iter().flat_map(|(call, _)| &call.arguments).collect();
-        let told = |(index, argument): (usize, &&Vec<u8>)| {
-            let repeats = index > 0 && arguments[index - 1] == *argument;
-            if repeats { Vec::new() } else { (*argument).clone() }
-        };
-        let joined = Call::new(all[0].0.script, keys, arguments.iter().enumerate().map(told).collect());
+        let arguments: SmallVec<[Vec<u8>; 1]> =
+            told(all.iter().map(|(call, _)| call)).map(<[u8]>::to_vec).collect();
         let told = arguments.len();
+        let joined = Call::new(all[0].0.script, keys, arguments);
         let redis::Value::Array(mut replies) = self.server.call(joined).await? else { panic!("no array") };
         let time = replies.split_off(told);
         let mut replies = replies.into_iter();
