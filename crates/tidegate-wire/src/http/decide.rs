@@ -119,7 +119,12 @@ fn asked_plainly<S: Store + 'static>(
 }
 
 async fn answer<S: Store + 'static>(door: &Door<S>, bytes: &[u8], asked: Asked) -> Reply {
-    let answered = Box::pin(one_or_many(door, bytes, asked)).await;
+    if let Some(mut plain) = swift::read(bytes) {
+        let check = plain.check(door, &asked);
+        let decided = Box::pin(door.decide(&check, asked.ask)).await;
+        return Answer::to(door, &check, &decided).respond();
+    }
+    let answered = Box::pin(at_length(door, bytes, asked)).await;
     answered.unwrap_or_else(|problem| body::refuse(door, &problem))
 }
 
@@ -132,7 +137,7 @@ fn answer_at_once<S: Store + 'static>(door: &Door<S>, bytes: &[u8], asked: Asked
             let decided = at_once(pin!(door.decide(&check, asked.ask)));
             decided.map(|decided| Answer::to(door, &check, &decided).respond())
         }
-        None => at_once(pin!(one_or_many(door, bytes, asked)))
+        None => at_once(pin!(at_length(door, bytes, asked)))
             .map(|answered| answered.unwrap_or_else(|problem| body::refuse(door, &problem))),
     };
     answered.unwrap_or_else(|| body::respond(&body::busy("the store did not answer; retry in 1 s")))
@@ -163,17 +168,12 @@ async fn just_one<S: Store + 'static>(
     Ok(decide(door, question, Asked { ask, ..asked }).await.respond())
 }
 
-/// A check is an object; several are a list, or a list under `checks`.
-async fn one_or_many<S: Store + 'static>(
+/// Whatever is not plain. A check is an object; several are a list, or a list under `checks`.
+async fn at_length<S: Store + 'static>(
     door: &Door<S>,
     bytes: &[u8],
     asked: Asked,
 ) -> std::result::Result<Reply, Problem> {
-    if let Some(mut plain) = swift::read(bytes) {
-        let check = plain.check(door, &asked);
-        let decided = door.decide(&check, asked.ask).await;
-        return Ok(Answer::to(door, &check, &decided).respond());
-    }
     match body::json(bytes).map_err(|problem| *problem)? {
         Value::Array(checks) => many(door, checks, asked).await,
         Value::Object(map) if map.contains_key("checks") => {
