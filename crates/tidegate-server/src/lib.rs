@@ -16,6 +16,7 @@ mod listener;
 mod tls;
 mod cores;
 mod guarded;
+mod between;
 mod connection;
 mod callers;
 mod grpc;

@@ -1,12 +1,10 @@
 //! A door's listener: it accepts connections up to a bound and sees them to their end.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::task::Poll;
 use std::time::Duration;
 
 use axum::Router;
@@ -117,11 +115,6 @@ pub(crate) enum Phase {
 /// Waits until a phase has come. If nobody can tell any more, it has.
 pub(crate) async fn reached(phase: &mut watch::Receiver<Phase>, expected: Phase) {
     drop(phase.wait_for(|phase| *phase >= expected).await);
-}
-
-/// Whether that has come, without waiting for it. What has come must not be asked again.
-pub(crate) async fn has_come(mut what: Pin<&mut impl Future>) -> bool {
-    poll_fn(|context| Poll::Ready(what.as_mut().poll(context).is_ready())).await
 }
 
 /// Takes the address; where it really is.

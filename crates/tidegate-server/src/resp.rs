@@ -4,7 +4,6 @@
 mod hours;
 
 use std::future::Future;
-use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -13,12 +12,13 @@ use tidegate_wire::resp::{Next, Service, Session};
 use tidegate_wire::trust::Peer;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, timeout};
 
+use crate::between::{Between, Event};
 use crate::config::Limits;
 use crate::connection::PATIENCE;
 use crate::guarded::{Failed, at_once, guarded};
-use crate::listener::{Counts, Phase, Serves, Wire, has_come, reached};
+use crate::listener::{Counts, Phase, Serves, Wire, reached};
 use crate::stack::Stack;
 use crate::tls::{Inside, Tls};
 use hours::{Came, Hours};
@@ -58,17 +58,6 @@ impl Serves for Door {
     }
 }
 
-/// What happened while nothing was under way.
-enum Heard {
-    Bytes(io::Result<usize>),
-    /// There was no room for any.
-    NoRoom,
-    /// The server is going away.
-    Going,
-    /// It is time to look at the clock.
-    Alarm,
-}
-
 /// Talks until one of both has enough, and says farewell.
 async fn talk(
     (mut stream, peer): (impl AsyncRead + AsyncWrite + Unpin, Peer),
@@ -77,46 +66,40 @@ async fn talk(
 ) {
     let mut session = door.service.session_from(Some(peer));
     let mut hours = Hours::new(&door.limits, Instant::now());
-    let (mut going, mut alarm) = (pin!(going), pin!(sleep_until(hours.next_look())));
+    let mut between = pin!(Between::new(going, hours.next_look()));
     loop {
-        let mut most = 0;
-        let heard = match session.room() {
-            None => Heard::NoRoom,
-            Some(room) => {
-                most = room.capacity() - room.len();
-                tokio::select! {
-                    biased;
-                    bytes = stream.read_buf(room) => Heard::Bytes(bytes),
-                    () = &mut going, if !hours.is_ending() => Heard::Going,
-                    () = &mut alarm => Heard::Alarm,
-                }
+        let Some(room) = session.room() else {
+            match send(&mut stream, &mut session, door).await {
+                Some(()) => break,
+                None => return,
             }
         };
-        match heard {
-            Heard::Bytes(Ok(0) | Err(_)) => return,
-            Heard::Bytes(Ok(bytes)) => {
+        let most = room.capacity() - room.len();
+        let (is_going, came) = match between.as_mut().hear(&mut stream, room).await {
+            Event::Bytes(Ok(0) | Err(_)) => return,
+            Event::Bytes(Ok(bytes)) => {
                 // Whoever never pauses hears of it too.
-                if bytes == most && !hours.is_ending() && has_come(going.as_mut()).await {
-                    hours.end_soon(Instant::now());
-                }
+                let is_going = bytes == most && between.as_mut().hears_of_going().await;
                 let Some((next, answered)) = answer(&mut stream, &mut session, door).await else { return };
                 if next == Next::Close {
                     break;
                 }
-                hours.heard(Instant::now(), Came { answered, within: !session.is_between() });
+                (is_going, Some(Came { answered, within: !session.is_between() }))
             }
-            Heard::NoRoom if send(&mut stream, &mut session, door).await.is_some() => break,
-            Heard::NoRoom => return,
-            Heard::Going => hours.end_soon(Instant::now()),
-            Heard::Alarm => {}
+            Event::Going => (true, None),
+            Event::Alarm => (false, None),
+        };
+        let now = Instant::now();
+        if is_going {
+            hours.end_soon(now);
         }
-        if hours.is_over(Instant::now()) {
+        if let Some(came) = came {
+            hours.heard(now, came);
+        }
+        if hours.is_over(now) {
             break;
         }
-        // To wake too early costs less than to be set anew with each command.
-        if alarm.is_elapsed() || hours.next_look() < alarm.deadline() {
-            alarm.as_mut().reset(hours.next_look());
-        }
+        between.as_mut().look_at(hours.next_look());
     }
     say_farewell(stream).await;
 }

@@ -5,7 +5,6 @@
 mod tests;
 
 use std::future::Future;
-use std::io;
 use std::pin::pin;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -13,11 +12,12 @@ use axum::http::HeaderValue;
 use axum::http::header::CONNECTION;
 use tidegate_wire::http::{Checks, Heard, MOST_PLAIN_BYTES, Part, Plain, hear};
 use tidegate_wire::trust::Peer;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::time::{Instant, sleep_until};
+use tokio::io::AsyncWriteExt as _;
+use tokio::time::Instant;
 
+use crate::between::{Between, Event};
 use crate::guarded::{at_once, guarded};
-use crate::listener::{Door, Wire, has_come};
+use crate::listener::{Door, Wire};
 use crate::stack::Stack;
 
 /// In how many pieces it may come: its head and its body, and one more for good measure.
@@ -39,15 +39,6 @@ pub(super) enum Ended {
         /// Whether the connection should end with it.
         is_last: bool,
     },
-}
-
-/// What happened while nothing was under way.
-enum Came {
-    Bytes(io::Result<usize>),
-    /// The server is going away.
-    Going,
-    /// It is time to look at the clock.
-    Alarm,
 }
 
 /// A connection over which only plain checks have come so far.
@@ -78,26 +69,21 @@ pub(super) async fn serve<W: Wire>(
     let (came, answers) = (Vec::new(), Vec::new());
     let mut line =
         Line { stream, checks, peer, door, came, answers, answered: false, part: Part::Head, quiet_at };
-    let (mut going, mut alarm) = (pin!(going), pin!(sleep_until(quiet_at.min(old_at))));
+    let mut between = pin!(Between::new(going, quiet_at.min(old_at)));
     let mut pieces = 0;
     loop {
         let room = line.make_room();
-        let came = tokio::select! {
-            biased;
-            bytes = line.stream.read_buf(&mut line.came) => Came::Bytes(bytes),
-            () = &mut going => Came::Going,
-            () = &mut alarm => Came::Alarm,
-        };
+        let came = between.as_mut().hear(line.stream, &mut line.came).await;
         let now = Instant::now();
         match came {
-            Came::Bytes(Err(_)) => return Ended::Closed,
-            Came::Bytes(Ok(0)) => return line.left(false),
+            Event::Bytes(Err(_)) => return Ended::Closed,
+            Event::Bytes(Ok(0)) => return line.left(false),
             // That it is the last one is told with its answer, by who knows how to.
-            Came::Going => return line.left(true),
-            Came::Bytes(Ok(_)) | Came::Alarm if old_at <= now => return line.left(true),
-            Came::Bytes(Ok(bytes)) => {
+            Event::Going => return line.left(true),
+            Event::Bytes(Ok(_)) | Event::Alarm if old_at <= now => return line.left(true),
+            Event::Bytes(Ok(bytes)) => {
                 // Whoever never pauses hears of it too.
-                if bytes == room && has_come(going.as_mut()).await {
+                if bytes == room && between.as_mut().hears_of_going().await {
                     return line.left(true);
                 }
                 match line.answer(now).await {
@@ -109,19 +95,15 @@ pub(super) async fn serve<W: Wire>(
                     return line.left(false);
                 }
             }
-            Came::Alarm if line.quiet_at <= now => {
+            Event::Alarm if line.quiet_at <= now => {
                 if line.part == Part::Body {
                     line.be_late().await;
                 }
                 return Ended::Closed;
             }
-            Came::Alarm => {}
+            Event::Alarm => {}
         }
-        // To wake too early costs less than to be set anew with each check.
-        let next = line.quiet_at.min(old_at);
-        if alarm.is_elapsed() || next < alarm.deadline() {
-            alarm.as_mut().reset(next);
-        }
+        between.as_mut().look_at(line.quiet_at.min(old_at));
     }
 }
 

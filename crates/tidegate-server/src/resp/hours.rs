@@ -64,10 +64,6 @@ impl Hours {
         }
     }
 
-    pub(super) fn is_ending(&self) -> bool {
-        self.is_ending
-    }
-
     /// Whether it has ended.
     pub(super) fn is_over(&mut self, now: Instant) -> bool {
         if now >= self.old_at {

@@ -1,0 +1,100 @@
+//! Between two requests: a connection waits for bytes, for its server to go away, and for the time to look at the clock.
+
+#[cfg(test)]
+mod tests;
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::mem::replace;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// What happened.
+#[derive(Debug)]
+pub(crate) enum Event {
+    Bytes(io::Result<usize>),
+    /// The server is going away. It is heard once.
+    Going,
+    /// It is time to look at the clock.
+    Alarm,
+}
+
+pin_project_lite::pin_project! {
+    /// What is waited for, but for the bytes.
+    pub(crate) struct Between<G> {
+        #[pin]
+        going: G,
+        has_heard: bool,
+        #[pin]
+        alarm: Sleep,
+        // Whom both wake, once they were asked.
+        wakes: Option<Waker>,
+    }
+}
+
+impl<G: Future<Output = ()>> Between<G> {
+    pub(crate) fn new(going: G, look_at: Instant) -> Self {
+        Self { going, has_heard: false, alarm: sleep_until(look_at), wakes: None }
+    }
+
+    /// Waits. Bytes come first, and go behind those that are there.
+    ///
+    /// Nearly always it is bytes that come next. So the others, who know already whom to wake, are asked again only by who was
+    /// woken and finds no bytes.
+    pub(crate) async fn hear(
+        mut self: Pin<&mut Self>,
+        stream: &mut (impl AsyncRead + Unpin),
+        room: &mut Vec<u8>,
+    ) -> Event {
+        let mut read = pin!(stream.read_buf(room));
+        let mut was_woken = false;
+        poll_fn(|context| {
+            if let Poll::Ready(bytes) = read.as_mut().poll(context) {
+                return Poll::Ready(Event::Bytes(bytes));
+            }
+            if !replace(&mut was_woken, true) && self.wakes(context.waker()) {
+                return Poll::Pending;
+            }
+            self.as_mut().ask(context)
+        })
+        .await
+    }
+
+    /// Whether the server is going away and that was not heard before; for those to whom bytes come without a pause.
+    pub(crate) async fn hears_of_going(mut self: Pin<&mut Self>) -> bool {
+        poll_fn(|context| Poll::Ready(self.as_mut().ask_whether_going(context))).await
+    }
+
+    /// Looks at the clock at that time, or before: to wake too early costs less than to be set anew with each request.
+    pub(crate) fn look_at(self: Pin<&mut Self>, at: Instant) {
+        let mut this = self.project();
+        if this.alarm.is_elapsed() || at < this.alarm.deadline() {
+            this.alarm.as_mut().reset(at);
+            *this.wakes = None;
+        }
+    }
+
+    fn wakes(&self, waker: &Waker) -> bool {
+        self.wakes.as_ref().is_some_and(|wakes| wakes.will_wake(waker))
+    }
+
+    fn ask(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Event> {
+        if self.as_mut().ask_whether_going(context) {
+            return Poll::Ready(Event::Going);
+        }
+        let this = self.project();
+        let rings = this.alarm.poll(context).map(|()| Event::Alarm);
+        *this.wakes = rings.is_pending().then(|| context.waker().clone());
+        rings
+    }
+
+    fn ask_whether_going(self: Pin<&mut Self>, context: &mut Context<'_>) -> bool {
+        let this = self.project();
+        let hears = !*this.has_heard && this.going.poll(context).is_ready();
+        *this.has_heard |= hears;
+        hears
+    }
+}
