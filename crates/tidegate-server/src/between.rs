@@ -5,9 +5,8 @@ mod tests;
 
 use std::future::{Future, poll_fn};
 use std::io;
-use std::mem::replace;
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::time::{Instant, Sleep, sleep_until};
@@ -30,35 +29,27 @@ pin_project_lite::pin_project! {
         has_heard: bool,
         #[pin]
         alarm: Sleep,
-        // Whom both wake, once they were asked.
-        wakes: Option<Waker>,
     }
 }
 
 impl<G: Future<Output = ()>> Between<G> {
     pub(crate) fn new(going: G, look_at: Instant) -> Self {
-        Self { going, has_heard: false, alarm: sleep_until(look_at), wakes: None }
+        Self { going, has_heard: false, alarm: sleep_until(look_at) }
     }
 
     /// Waits. Bytes come first, and go behind those that are there.
     ///
-    /// Nearly always it is bytes that come next. So the others, who know already whom to wake, are asked again only by who was
-    /// woken and finds no bytes.
+    /// Where there are none, the others are asked each time: what woke the connection may have done so while it waited for
+    /// something else.
     pub(crate) async fn hear(
         mut self: Pin<&mut Self>,
         stream: &mut (impl AsyncRead + Unpin),
         room: &mut Vec<u8>,
     ) -> Event {
         let mut read = pin!(stream.read_buf(room));
-        let mut was_woken = false;
-        poll_fn(|context| {
-            if let Poll::Ready(bytes) = read.as_mut().poll(context) {
-                return Poll::Ready(Event::Bytes(bytes));
-            }
-            if !replace(&mut was_woken, true) && self.wakes(context.waker()) {
-                return Poll::Pending;
-            }
-            self.as_mut().ask(context)
+        poll_fn(|context| match read.as_mut().poll(context) {
+            Poll::Ready(bytes) => Poll::Ready(Event::Bytes(bytes)),
+            Poll::Pending => self.as_mut().ask(context),
         })
         .await
     }
@@ -73,22 +64,14 @@ impl<G: Future<Output = ()>> Between<G> {
         let mut this = self.project();
         if this.alarm.is_elapsed() || at < this.alarm.deadline() {
             this.alarm.as_mut().reset(at);
-            *this.wakes = None;
         }
-    }
-
-    fn wakes(&self, waker: &Waker) -> bool {
-        self.wakes.as_ref().is_some_and(|wakes| wakes.will_wake(waker))
     }
 
     fn ask(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Event> {
         if self.as_mut().ask_whether_going(context) {
             return Poll::Ready(Event::Going);
         }
-        let this = self.project();
-        let rings = this.alarm.poll(context).map(|()| Event::Alarm);
-        *this.wakes = rings.is_pending().then(|| context.waker().clone());
-        rings
+        self.project().alarm.poll(context).map(|()| Event::Alarm)
     }
 
     fn ask_whether_going(self: Pin<&mut Self>, context: &mut Context<'_>) -> bool {

@@ -1,12 +1,8 @@
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::task::Wake;
 use std::time::Duration;
 
 use tokio::io::{AsyncWriteExt as _, duplex};
 use tokio::sync::oneshot;
 use tokio::task::yield_now;
-use tokio::time::advance;
 
 use super::*;
 
@@ -47,10 +43,7 @@ async fn an_alarm_may_be_set_earlier_but_not_later() {
     let (_ours, mut theirs) = duplex(64);
     let (start, mut room) = (Instant::now(), Vec::with_capacity(64));
     let mut between = pin!(Between::new(std::future::pending(), start + MINUTE));
-    {
-        let mut hearing = pin!(between.as_mut().hear(&mut theirs, &mut room));
-        assert!(poll_fn(|context| Poll::Ready(hearing.as_mut().poll(context).is_pending())).await);
-    }
+    assert!(is_pending(between.as_mut().hear(&mut theirs, &mut room)).await);
     for (at, rings) in [(2 * MINUTE, MINUTE), (3 * MINUTE, 3 * MINUTE)] {
         between.as_mut().look_at(start + at);
         assert!(matches!(between.as_mut().hear(&mut theirs, &mut room).await, Event::Alarm));
@@ -74,28 +67,44 @@ async fn whoever_never_pauses_can_ask() {
     assert!(matches!(between.as_mut().hear(&mut theirs, &mut room).await, Event::Alarm));
 }
 
-/// Remembers that it was woken.
-#[derive(Default)]
-struct Bell(AtomicBool);
+/// What is asked once, and not waited for.
+async fn is_pending(asked: impl Future) -> bool {
+    let mut asked = pin!(asked);
+    poll_fn(|context| Poll::Ready(asked.as_mut().poll(context).is_pending())).await
+}
 
-impl Wake for Bell {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, SeqCst);
+#[tokio::test(start_paused = true)]
+async fn that_the_server_goes_is_heard_though_it_woke_who_had_bytes_or_waited_for_something_else() {
+    for with_bytes in [true, false] {
+        let (mut ours, mut theirs) = duplex(64);
+        let ((tell, told), mut room) = (server(), Vec::with_capacity(64));
+        let mut between = pin!(Between::new(told, Instant::now() + MINUTE));
+        assert!(is_pending(between.as_mut().hear(&mut theirs, &mut room)).await);
+        tell.send(()).unwrap();
+        if with_bytes {
+            ours.write_all(b"abc").await.unwrap();
+            let heard = between.as_mut().hear(&mut theirs, &mut room).await;
+            assert!(matches!(heard, Event::Bytes(Ok(3))));
+        }
+        yield_now().await;
+        let heard = between.as_mut().hear(&mut theirs, &mut room).await;
+        assert!(matches!(heard, Event::Going), "{heard:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_now_is_woken_and_not_who_waited_before() {
-    let (_ours, mut theirs) = duplex(64);
-    let mut room = Vec::with_capacity(64);
-    let mut between = pin!(Between::new(std::future::pending(), Instant::now() + MINUTE));
-    let bells: [Arc<Bell>; 2] = Default::default();
-    for bell in &bells {
-        let waker = Waker::from(Arc::clone(bell));
-        let hearing = pin!(between.as_mut().hear(&mut theirs, &mut room));
-        assert!(hearing.poll(&mut Context::from_waker(&waker)).is_pending());
+async fn who_never_paused_and_then_falls_silent_is_not_forgotten() {
+    // More than a task may do before it has to let others run.
+    const READS: usize = 1_000;
+    let (mut ours, mut theirs) = duplex(READS);
+    ours.write_all(&[b'x'; READS]).await.unwrap();
+    let start = Instant::now();
+    let mut between = pin!(Between::new(std::future::pending(), start + MINUTE));
+    for _ in 0..READS {
+        let mut room = Vec::with_capacity(1);
+        assert!(matches!(between.as_mut().hear(&mut theirs, &mut room).await, Event::Bytes(Ok(1))));
     }
-    advance(MINUTE).await;
-    yield_now().await;
-    assert_eq!(bells.map(|bell| bell.0.load(SeqCst)), [false, true]);
+    let heard = between.as_mut().hear(&mut theirs, &mut Vec::with_capacity(1)).await;
+    assert!(matches!(heard, Event::Alarm), "{heard:?}");
+    assert_eq!(start.elapsed(), MINUTE);
 }
