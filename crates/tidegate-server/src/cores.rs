@@ -1,19 +1,25 @@
 //! The runtimes that connections are served on: one of a single thread for each core, so that a request never goes from thread to
 //! thread; or, for comparison, the one that all else runs on.
 
+use std::future::{Future, poll_fn};
 use std::io;
+use std::mem::replace;
 use std::num::NonZeroUsize;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::task::Poll;
 use std::thread::{self, available_parallelism};
 
 use tokio::runtime::{Builder, Handle};
-use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
+use tokio::sync::{Semaphore, oneshot};
+use tokio::task::yield_now;
 
 use crate::config::Runtime;
 
-/// Encrypted connections that may begin at once on one core.
-const HANDSHAKES: usize = 64;
+/// Pieces of heavy work that are done on one core before all else there has its turn again. A handshake is two or three of them,
+/// of a millisecond at most.
+const TURNS: usize = 8;
 
 /// Where connections are served.
 #[derive(Debug)]
@@ -28,7 +34,7 @@ struct Core {
     handle: Handle,
     connections: AtomicUsize,
     /// Turns at the arithmetic of encrypted connections that begin: however many do, those that are there are served.
-    handshakes: Semaphore,
+    turns: Semaphore,
 }
 
 impl Cores {
@@ -73,8 +79,8 @@ impl Cores {
 
 impl Core {
     fn new(handle: Handle) -> Arc<Self> {
-        let (connections, handshakes) = (AtomicUsize::new(0), Semaphore::new(HANDSHAKES));
-        Arc::new(Self { handle, connections, handshakes })
+        let (connections, turns) = (AtomicUsize::new(0), Semaphore::new(TURNS));
+        Arc::new(Self { handle, connections, turns })
     }
 }
 
@@ -83,10 +89,20 @@ impl Core {
 pub(crate) struct Seat(Arc<Core>);
 
 impl Seat {
-    /// A turn to agree with a peer on how to speak, when few others are about to.
-    pub(crate) async fn handshake(&self) -> Option<SemaphorePermit<'_>> {
-        // Nobody closes it.
-        self.0.handshakes.acquire().await.ok()
+    /// Sees work to its end whose every step is heavy. For each of them it takes a turn, lets all others on the core go first, and
+    /// gives the turn back: whoever waits for something has none.
+    pub(crate) async fn by_turns<F: Future>(&self, work: F) -> F::Output {
+        let mut work = pin!(work);
+        loop {
+            // Nobody closes it.
+            let turn = self.0.turns.acquire().await;
+            yield_now().await;
+            if let Poll::Ready(done) = poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await {
+                return done;
+            }
+            drop(turn);
+            woken().await;
+        }
     }
 
     /// The runtime of its core.
@@ -99,6 +115,12 @@ impl Drop for Seat {
     fn drop(&mut self) {
         self.0.connections.fetch_sub(1, Relaxed);
     }
+}
+
+/// Waits until whoever was asked before wakes the task.
+async fn woken() {
+    let mut was_asked = false;
+    poll_fn(|_| if replace(&mut was_asked, true) { Poll::Ready(()) } else { Poll::Pending }).await;
 }
 
 /// Starts a thread with a runtime of its own, which ends with what is given back beside it.
@@ -116,8 +138,13 @@ fn core(number: usize) -> io::Result<(Handle, oneshot::Sender<()>)> {
 
 #[cfg(test)]
 mod tests {
-    use super::Cores;
-    use crate::config::Runtime;
+    use std::cell::Cell;
+    use std::future::pending;
+
+    use tokio::join;
+    use tokio::task::LocalSet;
+
+    use super::*;
 
     #[test]
     fn connections_are_spread_evenly_and_freed_places_are_filled_first() {
@@ -146,5 +173,42 @@ mod tests {
         });
         drop(cores);
         assert!(named.recv().is_err());
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_has_no_turn_and_those_that_are_there_are_not_kept_waiting() {
+        const WORKS: usize = 10 * TURNS;
+        let cores = Cores::here();
+        let (seat, local, steps) = (Arc::new(cores.seat()), LocalSet::new(), Arc::new(Cell::new(0)));
+        for _ in 0..WORKS {
+            let silent = Arc::clone(&seat);
+            local.spawn_local(async move { silent.by_turns(pending::<()>()).await });
+            let (seat, steps) = (Arc::clone(&seat), Arc::clone(&steps));
+            local.spawn_local(async move { seat.by_turns(async { steps.set(steps.get() + 1) }).await });
+        }
+        local
+            .run_until(async {
+                while steps.get() < WORKS {
+                    let before = steps.get();
+                    yield_now().await;
+                    assert!(steps.get() - before <= TURNS, "{} at once", steps.get() - before);
+                }
+            })
+            .await;
+    }
+
+    #[tokio::test]
+    async fn work_that_waits_goes_on_when_it_is_woken() {
+        let seat = Cores::here().seat();
+        let (tell, told) = oneshot::channel();
+        let work = async {
+            yield_now().await;
+            told.await
+        };
+        let (done, sent) = join!(seat.by_turns(work), async {
+            yield_now().await;
+            tell.send(7)
+        });
+        assert_eq!((done, sent), (Ok(7), Ok(())));
     }
 }

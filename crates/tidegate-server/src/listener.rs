@@ -172,9 +172,7 @@ async fn serve_one<D: Serves>(
     match door.tls() {
         None => Arc::clone(door).drive((stream, Peer::at(peer)), phase).await,
         Some((encrypted, inside)) => {
-            let turn = seat.handshake().await;
-            let stream = encrypted.accept(stream, inside).await?;
-            drop(turn);
+            let stream = encrypted.accept(stream, inside, seat).await?;
             let peer = Peer::showing(peer, tls::shown(&stream));
             Arc::clone(door).drive((stream, peer), phase).await;
         }

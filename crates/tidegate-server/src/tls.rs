@@ -9,13 +9,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rustls::ServerConfig;
-use rustls::server::WebPkiClientVerifier;
+use rustls::server::{Acceptor, WebPkiClientVerifier};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::LazyConfigAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::config::{self, Clients};
+use crate::cores::Seat;
 use crate::error::Error;
 use pem::Files;
 
@@ -59,8 +60,13 @@ impl Tls {
         Ok(Some(Arc::new(Self { from: from.clone(), now })))
     }
 
-    /// Agrees with a peer on how to speak.
-    pub(crate) async fn accept(&self, stream: TcpStream, inside: Inside) -> io::Result<TlsStream<TcpStream>> {
+    /// Agrees with a peer on how to speak. Who says nothing is waited for, but nobody else has to wait for that.
+    pub(crate) async fn accept(
+        &self,
+        stream: TcpStream,
+        inside: Inside,
+        seat: &Seat,
+    ) -> io::Result<TlsStream<TcpStream>> {
         let config = {
             let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(match inside {
@@ -69,7 +75,11 @@ impl Tls {
                 Inside::Words => &now.words,
             })
         };
-        timeout(HANDSHAKE, TlsAcceptor::from(config).accept(stream)).await?
+        let agreed = async {
+            let greeting = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
+            seat.by_turns(greeting.into_stream(config)).await
+        };
+        timeout(HANDSHAKE, agreed).await?
     }
 
     /// Takes what the files say now, if it is something else; whether it was.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use envoy_types::pb::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
 use envoy_types::pb::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::Entry;
@@ -47,6 +48,13 @@ async fn connect(
     folder: &Path,
     (shows, speaks): (bool, &[u8]),
 ) -> io::Result<TlsStream<TcpStream>> {
+    let stream = TcpStream::connect(address).await?;
+    let (config, name) = (client(folder, (shows, speaks)), ServerName::from(address.ip()));
+    TlsConnector::from(config).connect(name, stream).await
+}
+
+/// What such a connection trusts, shows and speaks.
+fn client(folder: &Path, (shows, speaks): (bool, &[u8])) -> Arc<ClientConfig> {
     let read = |name: &str| std::fs::read(folder.join(name)).unwrap();
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(&read("ca.crt")).unwrap()).unwrap();
@@ -62,9 +70,20 @@ async fn connect(
         builder.with_no_client_auth()
     };
     config.alpn_protocols = vec![speaks.to_vec()];
-    let stream = TcpStream::connect(address).await?;
-    let name = ServerName::from(address.ip());
-    TlsConnector::from(Arc::new(config)).connect(name, stream).await
+    Arc::new(config)
+}
+
+/// A connection that says nothing, or greets and then says nothing any more.
+async fn fall_silent(address: SocketAddr, folder: &Path, greets: bool) -> TcpStream {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    if greets {
+        let config = client(folder, (false, b"http/1.1"));
+        let mut connection = rustls::ClientConnection::new(config, ServerName::from(address.ip())).unwrap();
+        let mut greeting = Vec::new();
+        connection.write_tls(&mut greeting).unwrap();
+        stream.write_all(&greeting).await.unwrap();
+    }
+    stream
 }
 
 /// Makes connections for calls.
@@ -135,6 +154,21 @@ async fn whoever_must_show_a_certificate_is_not_answered_without() {
     // Somebody else's authority vouches for this one.
     std::fs::copy(folder.path().join("ca.crt"), stranger.path().join("ca.crt")).unwrap();
     status(world.http(), stranger.path(), true).await.unwrap_err();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_begins_and_falls_silent_keeps_nobody_else_waiting() {
+    let folder = certificates();
+    let world = world(&folder, false).await;
+    // More than have turns at once, on however many cores; and all are there before the honest one comes.
+    let mut silent = Vec::new();
+    for count in 0..300 {
+        silent.push(fall_silent(world.http(), folder.path(), count % 2 == 0).await);
+    }
+    // Sooner than they are given up.
+    let answered = timeout(Duration::from_secs(8), status(world.http(), folder.path(), false)).await;
+    assert_eq!(answered.expect("it waits for those who say nothing").unwrap(), "HTTP/1.1 200 OK");
+    drop(silent);
 }
 
 #[tokio::test(flavor = "multi_thread")]
