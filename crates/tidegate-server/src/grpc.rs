@@ -14,15 +14,20 @@ use crate::error::Error;
 use crate::health::Health;
 use crate::stack::Stack;
 
+/// Bytes of a question about health or descriptions: the name of something.
+const MOST_NAME_BYTES: usize = 4 << 10;
+
 /// Everything that the door answers.
 pub(crate) fn app(door: Door<Stack>, health: &Health) -> Result<Router, Error> {
     let health = HealthServer::new(HealthService::from_health_reporter(health.reporter()));
     let unusable = |error: tonic_reflection::server::Error| Error::Reflection(error.to_string());
+    let (v1_reflection, v1alpha_reflection) =
+        (descriptors().build_v1().map_err(unusable)?, descriptors().build_v1alpha().map_err(unusable)?);
     let routes = Routes::new(rls::service(door.clone()))
         .add_service(v1::service(door))
-        .add_service(health)
-        .add_service(descriptors().build_v1().map_err(unusable)?)
-        .add_service(descriptors().build_v1alpha().map_err(unusable)?);
+        .add_service(health.max_decoding_message_size(MOST_NAME_BYTES))
+        .add_service(v1_reflection.max_decoding_message_size(MOST_NAME_BYTES))
+        .add_service(v1alpha_reflection.max_decoding_message_size(MOST_NAME_BYTES));
     Ok(routes.prepare().into_axum_router())
 }
 

@@ -35,6 +35,8 @@ use crate::door::Door;
 use crate::trust::Peer;
 
 pub use body::Reply;
+#[cfg(feature = "v1")]
+pub(crate) use body::framed;
 pub use call::Begun;
 pub use reflection::file_descriptor_set;
 

@@ -2,6 +2,7 @@
 
 mod decode;
 mod encode;
+mod paid;
 #[cfg(test)]
 mod tests;
 
@@ -30,7 +31,9 @@ pub mod proto {
     include!("v1/generated.rs");
 }
 
-use proto::limits_server::{Limits, LimitsServer};
+use proto::limits_server::Limits;
+
+pub use paid::Paid;
 
 /// The name of the service.
 pub use proto::limits_server::SERVICE_NAME;
@@ -42,14 +45,13 @@ pub fn file_descriptor_set() -> &'static [u8] {
 
 /// Answers through a door.
 #[derive(Debug)]
-pub struct Service<S> {
+struct Service<S> {
     door: Door<S>,
 }
 
-/// The service, ready to be added to a tonic server. Its messages are bounded by the door's largest body.
-pub fn service<S: Store + 'static>(door: Door<S>) -> LimitsServer<Service<S>> {
-    let most = door.settings().max_body_bytes;
-    LimitsServer::new(Service { door }).max_decoding_message_size(most).max_encoding_message_size(most)
+/// The service. Its messages are bounded by the door's largest body, and all that are held at once by what it may hold.
+pub fn service<S: Store + 'static>(door: Door<S>) -> Paid<S> {
+    Paid::new(door)
 }
 
 type Answer<T> = Result<Response<T>, Status>;

@@ -25,17 +25,27 @@ pub(super) async fn read<B>(body: B, most: usize, budget: &Budget) -> Result<(By
 where
     B: Body<Data = Bytes> + Unpin,
 {
+    let (mut bytes, share) = framed(body, most, budget).await?;
+    Ok((bytes.split_off(FRAME), share))
+}
+
+/// The same with the frame around it, which says that it is not compressed, and how long it is.
+pub(crate) async fn framed<B>(body: B, most: usize, budget: &Budget) -> Result<(Bytes, Share<'_>), Status>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
     let too_large = || Status::out_of_range(format!("the message may have {most} bytes at most"));
     let (bytes, share) = collect(body, most + FRAME, budget).await.map_err(|stopped| match stopped {
         Stopped::TooLarge => too_large(),
         Stopped::NoRoom => Status::resource_exhausted("too many bytes of calls are held; retry in 1 s"),
         Stopped::BrokenOff => Status::cancelled("the call broke off"),
     })?;
-    message(bytes).map(|message| (message, share))
+    check(&bytes)?;
+    Ok((bytes, share))
 }
 
-/// Takes off the frame: whether it is compressed, and how long it is.
-fn message(mut bytes: Bytes) -> Result<Bytes, Status> {
+/// Whether the frame is that of the one message behind it.
+fn check(bytes: &[u8]) -> Result<(), Status> {
     let Some(([compressed, length @ ..], message)) = bytes.split_first_chunk::<FRAME>() else {
         return Err(Status::invalid_argument("the call ends before its message"));
     };
@@ -45,7 +55,7 @@ fn message(mut bytes: Bytes) -> Result<Bytes, Status> {
     match message.len().cmp(&(u32::from_be_bytes(*length) as usize)) {
         Ordering::Less => Err(Status::invalid_argument("the call ends before its message")),
         Ordering::Greater => Err(Status::invalid_argument("the call has more than one message")),
-        Ordering::Equal => Ok(bytes.split_off(FRAME)),
+        Ordering::Equal => Ok(()),
     }
 }
 

@@ -158,3 +158,40 @@ async fn what_is_claimed_without_being_trusted_is_left_out() {
     assert_eq!(results.len(), 3);
     assert_eq!(door.settings().trust.ignored().collect::<Vec<_>>(), [("api_key", 4)]);
 }
+
+/// What a call of `Check` with those bytes for a body is told.
+async fn said_to(service: Paid<Reference>, body: Vec<u8>) -> Code {
+    let request =
+        http::Request::post(format!("/{SERVICE_NAME}/Check")).header("content-type", "application/grpc");
+    let request = request.body(http_body_util::Full::new(body.into())).unwrap();
+    let mut service = service;
+    let Ok(response) = tower_service::Service::call(&mut service, request).await;
+    Status::from_header_map(response.headers()).map_or(Code::Ok, |status| status.code())
+}
+
+#[tokio::test]
+async fn messages_pay_for_their_room_and_are_whole() {
+    let settings = DoorSettings { max_body_bytes: 100, max_bodies_bytes: 150, ..DoorSettings::default() };
+    let (door, _) = door_to(Reference::new(), RULES, settings);
+    let asked = check(&[("api_key", "k")]).encode_to_vec();
+    let length = u8::try_from(asked.len()).unwrap();
+    let framed = |flag: u8, length: [u8; 4]| [&[flag], length.as_slice(), &asked].concat();
+    let sound = framed(0, [0, 0, 0, length]);
+    for (body, expected) in [
+        (sound.clone(), Code::Ok),
+        (framed(1, [0, 0, 0, length]), Code::Unimplemented),
+        (framed(0, [0, 0, 0, length + 1]), Code::InvalidArgument),
+        (framed(0, [0xff; 4]), Code::InvalidArgument),
+        ([sound.clone(), sound.clone()].concat(), Code::InvalidArgument),
+        (vec![0; 106], Code::OutOfRange),
+        (Vec::new(), Code::InvalidArgument),
+    ] {
+        assert_eq!(said_to(service(door.clone()), body.clone()).await, expected, "{body:?}");
+        assert_eq!(door.body_bytes(), 0);
+    }
+    let mut others = door.bodies().share();
+    assert!(others.grow(140));
+    assert_eq!(said_to(service(door.clone()), sound.clone()).await, Code::ResourceExhausted);
+    drop(others);
+    assert_eq!(said_to(service(door.clone()), sound).await, Code::Ok);
+}

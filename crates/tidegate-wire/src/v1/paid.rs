@@ -1,0 +1,74 @@
+//! The messages of calls pay for the room that they take, as those of all other doors do, before anybody reads them.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use http_body_util::Full;
+use tidegate_store::Store;
+use tonic::server::NamedService;
+
+use super::Service;
+use super::proto::limits_server::{LimitsServer, SERVICE_NAME};
+use crate::door::Door;
+use crate::rls::framed;
+
+/// The service, ready to be added to a tonic server. Clones are the same.
+pub struct Paid<S> {
+    door: Door<S>,
+    service: LimitsServer<Service<S>>,
+}
+
+impl<S: Store + 'static> Paid<S> {
+    pub(super) fn new(door: Door<S>) -> Self {
+        let most = door.settings().max_body_bytes;
+        let service = LimitsServer::new(Service { door: door.clone() });
+        let service = service.max_decoding_message_size(most).max_encoding_message_size(most);
+        Self { door, service }
+    }
+}
+
+impl<S: Store + 'static, B> tower_service::Service<Request<B>> for Paid<S>
+where
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+{
+    type Response = Response<tonic::body::Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let Self { door, mut service } = self.clone();
+        Box::pin(async move {
+            let (head, body) = request.into_parts();
+            match framed(body, door.settings().max_body_bytes, door.bodies()).await {
+                Ok((message, _share)) => service.call(Request::from_parts(head, Full::new(message))).await,
+                Err(status) => Ok(status.into_http()),
+            }
+        })
+    }
+}
+
+impl<S> NamedService for Paid<S> {
+    const NAME: &'static str = SERVICE_NAME;
+}
+
+impl<S> Clone for Paid<S> {
+    fn clone(&self) -> Self {
+        Self { door: self.door.clone(), service: self.service.clone() }
+    }
+}
+
+impl<S> fmt::Debug for Paid<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Paid").field("door", &self.door).finish_non_exhaustive()
+    }
+}
