@@ -66,7 +66,7 @@ pub struct Trust(Option<Arc<Policy>>);
 
 struct Policy {
     grants: Vec<(Grant, May)>,
-    /// Networks whose word counts for addresses.
+    /// Networks whose word counts for addresses, whatever else it shows: of a proxy further away nothing else can be seen.
     proxies: Trusted,
     guarded: Vec<Guarded>,
     /// Where a connection remembers what it may state.
@@ -134,7 +134,7 @@ impl Trust {
         let ip = guarded.iter().position(|one| one.is("ip"));
         let grants: Vec<_> = grants.into_iter().map(|grant| (may(&grant, &guarded), grant)).collect();
         let tell_addresses = grants.iter().filter(|(may, _)| ip.is_some_and(|ip| may.covers(ip)));
-        let proxies = Trusted::all(tell_addresses.filter_map(|(_, grant)| grant.networks.as_ref()));
+        let proxies = Trusted::all(tell_addresses.filter_map(|(_, grant)| grant.by_network_alone()));
         let grants = grants.into_iter().map(|(may, grant)| (grant, may)).collect();
         Self(Some(Arc::new(Policy { grants, proxies, guarded, place })))
     }

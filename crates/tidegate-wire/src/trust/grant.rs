@@ -43,6 +43,11 @@ impl Grant {
         Self { token: Some(token), ..Self::default() }
     }
 
+    /// The networks, if nothing else is asked for.
+    pub(super) fn by_network_alone(&self) -> Option<&Trusted> {
+        self.networks.as_ref().filter(|_| self.token.is_none() && self.certificate.is_none())
+    }
+
     /// Whether a connection shows what is asked of it; the token is not.
     pub(super) fn is_met_by(&self, peer: Option<&Peer>) -> bool {
         let comes_from = |networks: &Trusted| peer.is_some_and(|peer| networks.contains(peer.address().ip()));

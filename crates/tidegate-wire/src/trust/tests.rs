@@ -128,3 +128,19 @@ fn whoever_may_state_other_things_is_no_proxy() {
     assert_eq!(client("10.0.0.1:80"), "203.0.113.7");
     assert_eq!(client("203.0.113.9:80"), "203.0.113.9");
 }
+
+/// Of a host that another one tells of, nobody knows whether it would have shown a token or a certificate.
+#[test]
+fn the_walk_ends_at_a_host_that_would_have_to_show_more_than_where_it_is() {
+    let token: Proof = Arc::new(|word| word == b"yes");
+    let networks = Some(Trusted::parse(["203.0.113.0/24"]).unwrap());
+    let by_token = Grant { networks: networks.clone(), token: Some(token), ..Grant::default() };
+    let certificate = Some(Shown::Name("edge.example".to_owned()));
+    let by_certificate = Grant { networks, certificate, ..Grant::default() };
+    for gateway in [by_token, by_certificate] {
+        let trust = Trust::only_forwarded(vec![Grant::to_networks(proxies()), gateway], ["org"]);
+        let chain = headers(&[("x-forwarded-for", "198.51.100.1, 203.0.113.7, 10.0.0.2")]);
+        let client = trust.client(caller(&trust, "10.0.0.1:80", &chain), &chain).unwrap();
+        assert_eq!(client.to_string(), "203.0.113.7");
+    }
+}
