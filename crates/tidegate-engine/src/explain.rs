@@ -2,6 +2,7 @@
 
 use tidegate_core::Timestamp;
 use tidegate_rules::condition::Facts;
+use tidegate_rules::name::AttributeId;
 use tidegate_rules::rule::{By, Mode, Rule, Scope};
 use tidegate_rules::words::{shown, why_not};
 use tidegate_rules::{Domain, Snapshot};
@@ -89,7 +90,7 @@ pub fn explain(check: &Check<'_>, snapshot: &Snapshot, now: Timestamp) -> Result
     let facts = &matches.views.first.facts;
     Ok(Explanation {
         known_domain: true,
-        tenant: domain.tenant.and_then(|tenant| facts.get(tenant)).map(str::to_owned),
+        tenant: domain.tenant.and_then(|tenant| way.shown(tenant, facts)).map(str::to_owned),
         derived: way.derived(facts),
         alone: resolved.meaning.alone.map(|rule| domain.rules[rule as usize].name.to_string()),
         rules: (0_u32..).zip(&domain.rules).map(|(number, rule)| way.rule(number, rule)).collect(),
@@ -172,7 +173,7 @@ impl Way<'_, '_> {
                 .join(", ");
         }
         let tenant = self.domain.tenant.filter(|_| rule.scope == Scope::Tenant);
-        let tenant = tenant.map(|tenant| match facts.get(tenant) {
+        let tenant = tenant.map(|tenant| match self.shown(tenant, facts) {
             Some(value) => format!("{}={value}", self.domain.names.name(tenant)),
             None => format!("no {}", self.domain.names.name(tenant)),
         });
@@ -181,15 +182,21 @@ impl Way<'_, '_> {
         if all.is_empty() { "one for all".to_owned() } else { all.join(", ") }
     }
 
+    /// What the request says of an attribute, if that is no secret.
+    fn shown<'f>(&self, attribute: AttributeId, facts: &Facts<'f>) -> Option<&'f str> {
+        facts.get(attribute).map(|value| shown(self.domain.names.name(attribute), value))
+    }
+
     fn value(&self, by: &By, facts: &Facts<'_>) -> String {
         match by {
             By::Attribute(attribute) | By::Address(attribute) => {
                 let name = self.domain.names.name(*attribute);
-                format!("{name}={}", shown(name, facts.get(*attribute).unwrap_or_default()))
+                format!("{name}={}", self.shown(*attribute, facts).unwrap_or_default())
             }
             By::Capture { attribute, glob, index, name } => {
                 let value = facts.get(*attribute).and_then(|value| glob.capture(value, *index));
-                format!("{name}={}", value.unwrap_or_default())
+                let of = self.domain.names.name(*attribute);
+                format!("{name}={}", shown(of, value.unwrap_or_default()))
             }
         }
     }

@@ -67,3 +67,15 @@ fn an_unknown_domain_has_nothing_to_say() {
     let said = explain(&Check::new("elsewhere"), &way.engine.snapshot(), way.now).unwrap();
     assert!(!said.known_domain && said.rules.is_empty());
 }
+
+#[test]
+fn secrets_are_not_shown_though_they_are_the_tenant_or_a_part_of_the_counter() {
+    let rules = "tenant: api_key
+rules:
+  - { name: all, limit: 1/s }
+  - { name: family, match: { token: { glob: 'live/{family}/*' } }, by: [family], scope: global, limit: 1/s }
+";
+    let said = explained(rules, &[("api_key", "hunter2"), ("token", "live/hunter2/x")]);
+    assert_eq!(said.tenant.as_deref(), Some("…"));
+    assert!(!format!("{said:?}").contains("hunter2"), "{said:?}");
+}
