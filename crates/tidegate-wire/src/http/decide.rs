@@ -197,9 +197,11 @@ async fn many<S: Store + 'static>(
         let detail = format!("the batch has {count} checks and the most is {most}; send several");
         return Err(Problem::of_request(StatusCode::BAD_REQUEST, detail));
     }
+    // All are read before the first is asked: a tree of JSON takes many times the room of what it says.
+    let questions: Vec<_> = checks.into_iter().map(Question::read).collect();
     let mut results = Vec::with_capacity(count);
-    for value in checks {
-        let answer = match Question::read(value) {
+    for question in questions {
+        let answer = match question {
             Ok(question) => decide(door, question, asked).await,
             Err(wrong) => {
                 door.note_malformed();
