@@ -1,5 +1,5 @@
-//! The admin door: metrics, the rules in force, reading them again and switching them. It answers this machine only, or whoever knows
-//! its token.
+//! The admin door: metrics, the rules in force, reading them again and switching them. It answers this machine only, or whoever
+//! knows its token or has shown a certificate.
 
 mod rules;
 mod switches;
@@ -40,9 +40,19 @@ pub(crate) struct Admin {
     pub(crate) reload: mpsc::Sender<Order>,
 }
 
+/// By what those who ask are known.
+pub(crate) enum Known {
+    /// They know this token.
+    Token(Token),
+    /// They have shown a certificate, or there would be no connection.
+    Certificate,
+    /// They are on this machine.
+    ThisMachine,
+}
+
 /// Everything that the door answers.
-pub(crate) fn app(admin: Arc<Admin>, token: Option<Token>) -> Router {
-    let document = openapi::admin(openapi::token(token.is_some()));
+pub(crate) fn app(admin: Arc<Admin>, known: Known) -> Router {
+    let document = openapi::admin(openapi::token(matches!(known, Known::Token(_))));
     let router = Router::new()
         .route("/", get(index))
         .route("/metrics", get(render))
@@ -63,12 +73,13 @@ pub(crate) fn app(admin: Arc<Admin>, token: Option<Token>) -> Router {
         .method_not_allowed_fallback(wrong_method)
         .fallback(|| async { problem(StatusCode::NOT_FOUND, "there is nothing at this path; see /") })
         .with_state(admin);
-    match token {
-        Some(token) => {
+    match known {
+        Known::Token(token) => {
             let guard = move |request, next| guard::only_with(token.clone(), request, next);
             router.layer(middleware::from_fn(guard))
         }
-        None => router.layer(middleware::from_fn(guard::only_this_machine)),
+        Known::Certificate => router.layer(middleware::from_fn(guard::only_own_pages)),
+        Known::ThisMachine => router.layer(middleware::from_fn(guard::only_this_machine)),
     }
 }
 

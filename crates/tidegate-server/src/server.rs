@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::admin::{self, Admin};
+use crate::admin::{self, Admin, Known};
 use crate::callers::{self, Callers};
 use crate::checkpoint::Keeper;
 use crate::config::{self, Config, Shutdown};
@@ -164,7 +164,12 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
             started,
             busiest,
         };
-        let app = admin::app(Arc::new(Admin { metrics, health: Arc::clone(&health), reload }), admin_token);
+        let known = match admin_token {
+            Some(token) => Known::Token(token),
+            None if listeners::admin_wants_certificates(config) => Known::Certificate,
+            None => Known::ThisMachine,
+        };
+        let app = admin::app(Arc::new(Admin { metrics, health: Arc::clone(&health), reload }), known);
         let door = listener::Door { tls: ways.tls("admin"), ..doors::admin(config, app, counts) };
         admin.serve(listener, door, &Arc::new(Cores::here()));
     }

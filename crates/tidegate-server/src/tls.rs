@@ -126,3 +126,29 @@ impl Current {
         Ok(Self { files, http, http2, words: Arc::new(words) })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_used_keeps_what_was_and_what_can_is_taken() {
+        let (folder, newer) = (tidegate_rig::certificates(), tidegate_rig::certificates());
+        let path = |name: &str| Some(folder.path().join(name));
+        let (certificate, private_key) = (path("server.crt"), path("server.key"));
+        let tls = Tls::open(&config::Tls { certificate, private_key, ..config::Tls::default() });
+        let tls = tls.unwrap().unwrap();
+        let shown = || Arc::clone(&tls.now.lock().unwrap().http);
+        let (first, key) = (shown(), folder.path().join("server.key"));
+        assert!(!tls.renew().unwrap(), "nothing has changed");
+        std::fs::write(&key, "rubbish").unwrap();
+        tls.renew().unwrap_err();
+        // A key that is one, and not that of the certificate: half of a change.
+        std::fs::copy(newer.path().join("server.key"), &key).unwrap();
+        tls.renew().unwrap_err();
+        assert!(Arc::ptr_eq(&shown(), &first));
+        std::fs::copy(newer.path().join("server.crt"), folder.path().join("server.crt")).unwrap();
+        assert!(tls.renew().unwrap());
+        assert!(!Arc::ptr_eq(&shown(), &first));
+    }
+}

