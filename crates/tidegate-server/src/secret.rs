@@ -127,6 +127,23 @@ mod tests {
     }
 
     #[test]
+    fn a_token_that_cannot_be_used_keeps_the_one_that_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        std::fs::write(&path, "0123456789abcdef\n").unwrap();
+        let token = Token::read(&path).unwrap();
+        assert!(!token.renew(&path).unwrap(), "it is the same");
+        for bad in ["", "short"] {
+            std::fs::write(&path, bad).unwrap();
+            token.renew(&path).unwrap_err();
+            assert!(token.is_in(b"Bearer 0123456789abcdef"));
+        }
+        std::fs::write(&path, "fedcba9876543210").unwrap();
+        assert!(token.renew(&path).unwrap());
+        assert!(token.is_in(b"Bearer fedcba9876543210") && !token.is_in(b"Bearer 0123456789abcdef"));
+    }
+
+    #[test]
     fn a_password_is_one_line_and_is_never_repeated() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("password");

@@ -130,7 +130,6 @@ async fn calls_over_grpc_show_the_token_in_their_metadata() {
 async fn a_token_that_changes_is_read_again() {
     let (_folder, path) = token();
     let world = World::with(|config| config.http_token = Some(path.clone())).await;
-    std::fs::write(&path, "short").unwrap();
     assert_eq!(authorize(&world, &format!("x-tidegate-token: {TOKEN}\r\n")).await.status, 200);
     std::fs::write(&path, "fedcba9876543210").unwrap();
     let renewed =
