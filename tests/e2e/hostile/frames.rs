@@ -3,9 +3,6 @@
 /// What every connection begins with.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// That nothing follows on a stream.
-pub(super) const END_STREAM: u8 = 1;
-
 /// Kinds of frames.
 #[derive(Clone, Copy)]
 pub(super) enum Frame {
@@ -15,6 +12,9 @@ pub(super) enum Frame {
     Settings = 4,
     GoAway = 7,
 }
+
+/// Why a stream is reset that there is no room for.
+pub(super) const REFUSED_STREAM: [u8; 4] = [0, 0, 0, 7];
 
 /// A frame.
 pub(super) fn frame(kind: Frame, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -42,22 +42,21 @@ pub(super) fn call(stream: u32) -> Vec<u8> {
         block.push(u8::try_from(value.len()).unwrap());
         block.extend_from_slice(value.as_bytes());
     }
-    for (name, value) in [("te", "trailers"), ("grpc-encoding", "gzip")] {
-        block.push(0);
-        for word in [name, value] {
-            block.push(u8::try_from(word.len()).unwrap());
-            block.extend_from_slice(word.as_bytes());
-        }
+    block.push(0);
+    for word in ["te", "trailers"] {
+        block.push(u8::try_from(word.len()).unwrap());
+        block.extend_from_slice(word.as_bytes());
     }
     frame(Frame::Headers, 4, stream, &block)
 }
 
-/// The kinds and flags of frames that came.
-pub(super) fn read_frames(mut bytes: &[u8]) -> impl Iterator<Item = (u8, u8)> {
+/// The kinds of frames that came, and what is in them.
+pub(super) fn read_frames(mut bytes: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     std::iter::from_fn(move || {
         let (head, rest) = bytes.split_at_checked(9)?;
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
-        bytes = rest.get(length as usize..)?;
-        Some((head[3], head[4]))
+        let (payload, rest) = rest.split_at_checked(length as usize)?;
+        bytes = rest;
+        Some((head[3], payload))
     })
 }
