@@ -13,20 +13,24 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use crate::folder::Folder;
 use crate::patience::within;
-use crate::tidegate::Tidegate;
-use frames::{Frame, PREFACE, REFUSED_STREAM, call, frame, read_frames};
+use crate::tidegate::{Tidegate, door};
+use frames::{ENHANCE_YOUR_CALM, Frame, PREFACE, REFUSED_STREAM, call, frame, read_frames};
 
 const RULES: &str = "domain: api\nrules:\n- { name: per-key, by: [api_key], limit: 1000000/s }\n";
 
-/// Sends bytes and gives what comes until the connection is closed.
-async fn told(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
-    let mut stream = TcpStream::connect(to).await.unwrap();
-    // Whoever closes while it is written to has said enough.
-    drop(stream.write_all(bytes).await);
-    let mut answer = Vec::new();
-    drop(within("the end of the connection", stream.read_to_end(&mut answer)).await);
-    answer
+/// Sends bytes and gives what comes until the connection is closed; others are served meanwhile.
+async fn told(server: &Tidegate, to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
+    let talk = async {
+        let mut stream = TcpStream::connect(to).await.unwrap();
+        // Whoever closes while it is written to has said enough.
+        drop(stream.write_all(bytes).await);
+        let mut answer = Vec::new();
+        drop(within("the end of the connection", stream.read_to_end(&mut answer)).await);
+        answer
+    };
+    tokio::join!(talk, others_are_served(server)).0
 }
 
 /// Fails unless somebody else is served.
@@ -41,8 +45,28 @@ async fn a_flood_of_headers_is_cut_off() {
     let many = format!("GET /healthz HTTP/1.1\r\nhost: a\r\n{headers}");
     for request in [many, format!("GET /healthz HTTP/1.1\r\nhost: a\r\nx-long: {}\r\n", "a".repeat(1 << 20))]
     {
-        let answer = told(server.http, format!("{request}connection: close\r\n\r\n").as_bytes()).await;
+        let answer =
+            told(&server, server.http, format!("{request}connection: close\r\n\r\n").as_bytes()).await;
         assert!(!answer.starts_with(b"HTTP/1.1 200"), "a flood of headers was answered");
+    }
+    others_are_served(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_headers_over_http2_ends_the_connection() {
+    let server = Tidegate::with(RULES).await;
+    // A header that is not indexed, of a name of one letter and a value of 126.
+    let header = [&[0, 1, b'x', 126][..], &[b'a'; 126]].concat();
+    let piece = frame(Frame::Continuation, 0, 1, &header.repeat(120));
+    let mut bytes = PREFACE.to_vec();
+    bytes.extend(frame(Frame::Settings, 0, 0, &[]));
+    // It never says that its head has ended.
+    bytes.extend(frame(Frame::Headers, 0, 1, &header));
+    bytes.extend(piece.repeat(2_000));
+    for door in [server.grpc, server.http] {
+        let answer = told(&server, door, &bytes).await;
+        let why = read_frames(&answer).find(|(kind, _)| *kind == Frame::GoAway as u8).map(|(_, why)| why);
+        assert_eq!(why.and_then(|why| why.get(4..8)), Some(&ENHANCE_YOUR_CALM[..]), "{why:?}");
     }
     others_are_served(&server).await;
 }
@@ -61,8 +85,8 @@ async fn what_is_no_protocol_is_closed() {
     let server = Tidegate::with(RULES).await;
     let rubbish: Vec<u8> = (0..100_000_u32).map(|number| (number * 31 % 251) as u8).collect();
     for door in [server.http, server.grpc, server.admin] {
-        told(door, &rubbish).await;
-        told(door, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03").await;
+        told(&server, door, &rubbish).await;
+        told(&server, door, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03").await;
     }
     others_are_served(&server).await;
 }
@@ -78,7 +102,7 @@ async fn calls_that_are_taken_back_at_once_end_the_connection() {
         bytes.extend(frame(Frame::Reset, 0, stream, &8_u32.to_be_bytes()));
     }
     for door in [server.grpc, server.http] {
-        let answer = told(door, &bytes).await;
+        let answer = told(&server, door, &bytes).await;
         assert!(read_frames(&answer).any(|(kind, _)| kind == Frame::GoAway as u8), "nobody was told to go");
     }
     others_are_served(&server).await;
@@ -94,7 +118,7 @@ async fn more_calls_than_agreed_are_refused_and_frames_that_are_too_large_end_it
     }
     // Larger than anybody agreed to: the end.
     bytes.extend(frame(Frame::Data, 0, 1, &vec![0; 1 << 20]));
-    let answer = told(server.grpc, &bytes).await;
+    let answer = told(&server, server.grpc, &bytes).await;
     let is_refusal = |(kind, why): &(u8, &[u8])| *kind == Frame::Reset as u8 && *why == REFUSED_STREAM;
     let refused = read_frames(&answer).filter(is_refusal).count();
     assert!(refused > 1_000, "{refused} calls of 2 000 were refused");
@@ -139,16 +163,22 @@ async fn a_message_that_is_compressed_is_not_unpacked() {
 #[tokio::test(flavor = "multi_thread")]
 async fn thousands_of_idle_connections_cost_little_and_keep_nobody_out() {
     memory::raise_open_files();
-    let server = Tidegate::with(RULES).await;
+    let server = Tidegate::set_up(Folder::of(RULES), &[("TIDEGATE_RESP", "127.0.0.1:0")]).await;
+    let resp = door(&server.program, "resp").await;
+    // Half of a request, or nothing at all.
+    let begun = [
+        (server.http, &b"POST /v1/check HTTP/1.1\r\nhost:"[..]),
+        (server.grpc, PREFACE),
+        (resp, b"*5\r\n$8\r\nTHROTTLE\r\n$60000\r\n"),
+    ];
     others_are_served(&server).await;
     let before = memory::of(&server.program);
     let mut idle = Vec::new();
-    for number in 0..2_000 {
-        let mut stream =
-            TcpStream::connect(if number % 2 == 0 { server.http } else { server.grpc }).await.unwrap();
-        // Half of a request, or nothing at all.
-        if number % 4 == 0 {
-            stream.write_all(b"POST /v1/check HTTP/1.1\r\nhost:").await.unwrap();
+    for number in 0..3_000 {
+        let (door, part) = begun[number % begun.len()];
+        let mut stream = TcpStream::connect(door).await.unwrap();
+        if number % 2 == 0 {
+            stream.write_all(part).await.unwrap();
         }
         idle.push(stream);
     }

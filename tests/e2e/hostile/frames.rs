@@ -11,10 +11,13 @@ pub(super) enum Frame {
     Reset = 3,
     Settings = 4,
     GoAway = 7,
+    Continuation = 9,
 }
 
 /// Why a stream is reset that there is no room for.
 pub(super) const REFUSED_STREAM: [u8; 4] = [0, 0, 0, 7];
+/// Why a connection ends whose peer does too much.
+pub(super) const ENHANCE_YOUR_CALM: [u8; 4] = [0, 0, 0, 11];
 
 /// A frame.
 pub(super) fn frame(kind: Frame, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {

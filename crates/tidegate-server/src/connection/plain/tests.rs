@@ -16,7 +16,7 @@ use tokio::task::yield_now;
 
 use super::*;
 use crate::config::Limits;
-use crate::connection::Shortcut;
+use crate::connection::{KEEP_ALIVE, PATIENCE, Shortcut};
 use crate::health::Health;
 use crate::listener::{Counts, Phase, Serves as _};
 
@@ -308,4 +308,34 @@ async fn when_the_server_goes_nobody_is_left_with_half_an_answer() {
     let mut back = String::new();
     ours.read_to_string(&mut back).await.unwrap();
     assert!(back.starts_with("HTTP/1.1 200 OK\r\n") && back.contains("connection: close\r\n"), "{back}");
+}
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+
+/// How long a peer is waited for that speaks HTTP/2, and does not get further than that.
+async fn waited_for(door: Door) -> Duration {
+    let (mut ours, _serving) = connect(Arc::new(door));
+    let start = Instant::now();
+    ours.write_all(PREFACE).await.unwrap();
+    ours.read_to_end(&mut Vec::new()).await.unwrap();
+    start.elapsed()
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_speaks_http2_and_falls_silent_is_closed_in_time() {
+    for short in [true, false] {
+        let mut door = Arc::into_inner(door(short).await).unwrap();
+        door.limits.idle_timeout = IDLE_TIMEOUT;
+        let took = waited_for(door).await;
+        assert!((IDLE_TIMEOUT..=IDLE_TIMEOUT + 2 * PATIENCE).contains(&took), "{took:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_does_not_answer_whether_it_is_there_is_not_waited_for() {
+    let mut door = Arc::into_inner(door(false).await).unwrap();
+    (door.limits.idle_timeout, door.limits.connection_age) = (100 * IDLE_TIMEOUT, 1000 * IDLE_TIMEOUT);
+    let (asked_after, answer_within) = KEEP_ALIVE;
+    let (expected, took) = (asked_after + answer_within, waited_for(door).await);
+    assert!((expected..=expected + 2 * PATIENCE).contains(&took), "{took:?}");
 }
