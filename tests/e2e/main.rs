@@ -12,6 +12,7 @@ mod client;
 mod tidegate;
 mod upstream;
 mod golden;
+mod page;
 mod envoy;
 mod proxy;
 
@@ -32,4 +33,5 @@ mod trust;
 mod hostile;
 mod through_envoy;
 mod through_proxies;
+mod proxy_guides;
 mod together;

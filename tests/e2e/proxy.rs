@@ -1,7 +1,6 @@
 //! A real proxy with exactly the configuration that `tidegate snippet` prints, between a client and the upstream.
 
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
 
 use tokio::process::Command;
 
@@ -10,7 +9,7 @@ use crate::command_line::run;
 use crate::folder::Folder;
 use crate::patience::until;
 use crate::program::{Program, installed};
-use crate::upstream::Upstream;
+use crate::tidegate::Tidegate;
 
 /// Which one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,20 +21,19 @@ pub(crate) enum Kind {
     Haproxy,
 }
 
-/// A running proxy with its upstream.
+/// A running proxy.
 pub(crate) struct Proxy {
-    pub(crate) upstream: Upstream,
     pub(crate) address: SocketAddr,
     program: Program,
     _folder: Folder,
 }
 
 impl Proxy {
-    /// Starts one that asks the door at `door`. If somebody takes its port before it does, another one is tried.
-    pub(crate) async fn start(kind: Kind, door: SocketAddr) -> Self {
+    /// Starts one in front of an upstream. If somebody takes its port before it does, another one is tried.
+    pub(crate) async fn start(kind: Kind, tidegate: &Tidegate, upstream: SocketAddr) -> Self {
         let mut said = Vec::new();
         for _ in 0..5 {
-            match Self::try_start(kind, door).await {
+            match Self::try_start(kind, tidegate, upstream).await {
                 Ok(proxy) => return proxy,
                 Err(ended) => said.push(ended),
             }
@@ -43,9 +41,10 @@ impl Proxy {
         panic!("{kind:?} does not start: {said:#?}");
     }
 
-    async fn try_start(kind: Kind, door: SocketAddr) -> Result<Self, String> {
-        let (folder, upstream, address) = (Folder::new(), Upstream::start().await, kind.free());
-        let said = format!("--tidegate {door} --upstream {} --listen {address}", upstream.address);
+    async fn try_start(kind: Kind, tidegate: &Tidegate, upstream: SocketAddr) -> Result<Self, String> {
+        let (folder, address) = (Folder::new(), kind.free());
+        let door = if kind == Kind::Envoy { tidegate.grpc } else { tidegate.http };
+        let said = format!("--tidegate {door} --upstream {upstream} --listen {address}");
         let printed = async |name: &str| {
             let ended = run(&folder, &format!("snippet {name} {said}")).await;
             assert_eq!((ended.code, ended.said.as_str()), (Some(0), ""), "{ended:?}");
@@ -55,15 +54,16 @@ impl Proxy {
             folder.write(file, &printed(name).await);
         }
         let program = Program::start(kind.command(&folder));
+        // Traefik listens before it has read its file, and finds nothing then.
         let listens = async || {
-            let request = client::request("GET", "/started", &[], String::new());
+            let request = client::request("GET", "/", &[], String::new());
             client::try_send(address, request).await.ok().filter(|answer| answer.status != 404)
         };
         tokio::select! {
             _ = until("the proxy to listen", listens) => {}
             () = program.silence() => return Err(program.said()),
         }
-        Ok(Self { upstream, address, program, _folder: folder })
+        Ok(Self { address, program, _folder: folder })
     }
 
     /// Everything that it has said.
@@ -73,6 +73,11 @@ impl Proxy {
 }
 
 impl Kind {
+    /// What `tidegate snippet`, its guide and its program are called by.
+    pub(crate) fn name(self) -> &'static str {
+        self.files()[0].0
+    }
+
     /// What is printed for it, and where that goes.
     fn files(self) -> &'static [(&'static str, &'static str)] {
         match self {
@@ -80,7 +85,7 @@ impl Kind {
             Self::Nginx => &[("nginx", "tidegate.conf")],
             Self::Caddy => &[("caddy", "Caddyfile")],
             Self::Traefik => &[("traefik", "tidegate.yaml")],
-            Self::Haproxy => &[("haproxy", "haproxy.cfg"), ("haproxy-lua", "tidegate.lua")],
+            Self::Haproxy => &[("haproxy", "tidegate.cfg"), ("haproxy-lua", "tidegate.lua")],
         }
     }
 
@@ -100,21 +105,31 @@ impl Kind {
 
     fn command(self, folder: &Folder) -> Command {
         let mut command = match self {
-            Self::Envoy => envoy(),
+            Self::Envoy => envoy(self.as_its_file_says(folder)),
             Self::Nginx => nginx(folder),
-            Self::Caddy => caddy(folder),
-            Self::Traefik => traefik(&folder.file("tidegate.yaml")),
-            Self::Haproxy => haproxy(),
+            Self::Caddy => caddy(self.as_its_file_says(folder), folder),
+            Self::Traefik => traefik(self.as_its_file_says(folder)),
+            Self::Haproxy => self.as_its_file_says(folder),
         };
         command.current_dir(folder.path());
         command
     }
+
+    /// Started by the line at the top of its file.
+    fn as_its_file_says(self, folder: &Folder) -> Command {
+        let (name, file) = self.files()[0];
+        let text = std::fs::read_to_string(folder.file(file)).unwrap();
+        let start = format!("#   {name} ");
+        let line = text.lines().find_map(|line| line.strip_prefix(&start)).expect("a line to start it with");
+        let place = if self == Self::Envoy { "envoy/bin" } else { "bin" };
+        let mut command = Command::new(installed(&format!("{place}/{name}")));
+        command.args(line.split(' '));
+        command
+    }
 }
 
-fn envoy() -> Command {
-    let mut command = Command::new(installed("envoy/bin/envoy"));
+fn envoy(mut command: Command) -> Command {
     command.args(["--disable-hot-restart", "--concurrency", "1", "--log-level", "warning"]);
-    command.args(["-c", "envoy.yaml"]);
     command
 }
 
@@ -130,9 +145,7 @@ fn nginx(folder: &Folder) -> Command {
     command
 }
 
-fn caddy(folder: &Folder) -> Command {
-    let mut command = Command::new(installed("bin/caddy"));
-    command.arg("run");
+fn caddy(mut command: Command, folder: &Folder) -> Command {
     // Its admin door has a fixed port unless it is told otherwise: here a socket in its folder.
     command.env("CADDY_ADMIN", "unix/admin");
     for place in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"] {
@@ -141,18 +154,7 @@ fn caddy(folder: &Folder) -> Command {
     command
 }
 
-/// Started as its file says.
-fn traefik(file: &Path) -> Command {
-    let text = std::fs::read_to_string(file).unwrap();
-    let line =
-        text.lines().find_map(|line| line.strip_prefix("#   traefik ")).expect("a line to start it with");
-    let mut command = Command::new(installed("bin/traefik"));
-    command.args(line.split(' ')).args(["--global.checknewversion=false", "--log.level=WARN"]);
-    command
-}
-
-fn haproxy() -> Command {
-    let mut command = Command::new(installed("bin/haproxy"));
-    command.args(["-db", "-f", "haproxy.cfg"]);
+fn traefik(mut command: Command) -> Command {
+    command.args(["--global.checknewversion=false", "--log.level=WARN"]);
     command
 }

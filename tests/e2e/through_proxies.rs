@@ -12,6 +12,7 @@ use crate::folder::Folder;
 use crate::patience::until;
 use crate::proxy::{Kind, Proxy};
 use crate::tidegate::{Tidegate, serve};
+use crate::upstream::Upstream;
 
 const RULES: &str = "
 domain: api
@@ -51,8 +52,9 @@ impl Proxy {
 async fn check(kind: Kind) {
     let mut tidegate = tidegate(None, None, "memory").await;
     let (http, grpc) = (tidegate.http, tidegate.grpc);
-    let proxy = Proxy::start(kind, if kind == Kind::Envoy { grpc } else { http }).await;
-    passes_until_the_limit(&proxy).await;
+    let upstream = Upstream::start().await;
+    let proxy = Proxy::start(kind, &tidegate, upstream.address).await;
+    passes_until_the_limit(&proxy, &upstream).await;
     tells_what_is_asked(&proxy).await;
 
     tidegate.program.signal("STOP").await;
@@ -70,7 +72,7 @@ async fn check(kind: Kind) {
     passes(&proxy, "a server that cannot count").await;
 }
 
-async fn passes_until_the_limit(proxy: &Proxy) {
+async fn passes_until_the_limit(proxy: &Proxy, upstream: &Upstream) {
     let (line, key) = (("GET", "/orders?page=1"), [("x-api-key", "k1")]);
     let passed = proxy.ask(line, &key).await.expect(200);
     assert_eq!(passed.json()["path"], "/orders", "the upstream answers");
@@ -81,9 +83,9 @@ async fn passes_until_the_limit(proxy: &Proxy) {
     assert_eq!(refused.header("x-ratelimit-denied-by"), Some(r#"api_key;rule="per-key""#), "{refused:?}");
     let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=7200).contains(&wait), "{refused:?}");
-    let served = proxy.upstream.served();
+    let served = upstream.served();
     proxy.ask(line, &[("x-api-key", "k2")]).await.expect(200);
-    assert_eq!(proxy.upstream.served(), served + 1, "{}", proxy.said());
+    assert_eq!(upstream.served(), served + 1, "{}", proxy.said());
 }
 
 /// Method, path and address arrive, however a client spells the path or whatever it claims.

@@ -101,13 +101,20 @@ pub(crate) fn serve(arguments: &[&str], rules: Option<&Path>) -> Command {
 
 /// The binary with its arguments, and nothing of our surroundings that could sway it.
 pub(crate) fn tidegate(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tidegate"));
+    let mut command = unswayed(env!("CARGO_BIN_EXE_tidegate"));
+    command.args(arguments);
+    command
+}
+
+/// The binary, or what starts it, with nothing of our surroundings that could sway it.
+pub(crate) fn unswayed(program: &str) -> Command {
+    let mut command = Command::new(program);
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TIDEGATE_")) {
         command.env_remove(name);
     }
     // Tests run side by side, and leave nothing in the home folder.
     command.env("TIDEGATE_CHECKPOINT_PATH", "off");
-    command.env("NO_COLOR", "1").env_remove("COLUMNS").args(arguments);
+    command.env("NO_COLOR", "1").env_remove("COLUMNS");
     command
 }
 

@@ -7,20 +7,15 @@
 use serde_json::Value;
 
 use crate::client::{Answer, request, send};
+use crate::page::fenced;
 use crate::tidegate::Tidegate;
 
 const PAGE: &str = include_str!("../../../docs/reference/http.md");
 const ID: &str = "5f0c…";
 
-/// The fenced texts of that kind.
-fn fenced(kind: &str) -> Vec<&'static str> {
-    let opening = format!("```{kind}\n");
-    PAGE.split(&opening).skip(1).map(|rest| rest.split_once("\n```").unwrap().0).collect()
-}
-
 /// A question and its answer, each with a first line and a body.
 fn examples() -> Vec<[(&'static str, &'static str); 2]> {
-    let texts: Vec<_> = fenced("http").into_iter().map(|text| text.split_once('\n').unwrap()).collect();
+    let texts: Vec<_> = fenced(PAGE, "http").into_iter().map(|text| text.split_once('\n').unwrap()).collect();
     assert_eq!(texts.len() % 2, 0, "each question has its answer");
     texts.chunks(2).map(|pair| [pair[0], pair[1]]).collect()
 }
@@ -63,7 +58,7 @@ pub(crate) fn compare(page: &Value, real: &Value, context: &str) {
 
 #[tokio::test]
 async fn every_example_of_the_page_is_answered_as_the_page_says() {
-    let rules = fenced("yaml");
+    let rules = fenced(PAGE, "yaml");
     let tidegate = Tidegate::with(rules[0]).await;
     let mut id = String::new();
     let examples = examples();

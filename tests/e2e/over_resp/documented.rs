@@ -3,24 +3,12 @@
 //! Numbers above 1 are times for the most part, and only have to be numbers. `5f0c…` stands for the id of the check before.
 
 use super::{open_with_rules, printed};
+use crate::page::typed;
 use crate::program::installed;
 
 const PAGE: &str = include_str!("../../../docs/guides/resp.md");
 const ID: &str = "5f0c…";
 const PROMPT: &str = "$ redis-cli -p 6380 ";
-
-/// What is typed and what comes of it.
-fn examples() -> Vec<(&'static str, Vec<&'static str>)> {
-    let fenced = PAGE.split("```console\n").skip(1).map(|rest| rest.split_once("\n```").unwrap().0);
-    let mut examples: Vec<(&str, Vec<&str>)> = Vec::new();
-    for line in fenced.filter(|text| text.starts_with(PROMPT)).flat_map(str::lines) {
-        match line.strip_prefix(PROMPT) {
-            Some(typed) => examples.push((typed, Vec::new())),
-            None => examples.last_mut().expect("something was typed").1.push(line),
-        }
-    }
-    examples
-}
 
 /// The line without what differs each time.
 fn plain(line: &str) -> String {
@@ -35,7 +23,7 @@ async fn every_example_of_the_guide_is_answered_as_it_says() {
     // Lines are counted with the one that names the file.
     let (server, address) = open_with_rules(&format!("\n{rules}")).await;
     let (cli, mut id) = (installed("bin/redis-cli"), String::new());
-    let examples = examples();
+    let examples = typed(PAGE, PROMPT);
     assert!(examples.len() > 6, "the guide has lost its examples");
     for (typed, expected) in examples {
         let typed = typed.replace(ID, &id);
