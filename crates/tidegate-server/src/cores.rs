@@ -140,6 +140,7 @@ fn core(number: usize) -> io::Result<(Handle, oneshot::Sender<()>)> {
 mod tests {
     use std::cell::Cell;
     use std::future::pending;
+    use std::rc::Rc;
 
     use tokio::join;
     use tokio::task::LocalSet;
@@ -179,11 +180,11 @@ mod tests {
     async fn whoever_waits_has_no_turn_and_those_that_are_there_are_not_kept_waiting() {
         const WORKS: usize = 10 * TURNS;
         let cores = Cores::here();
-        let (seat, local, steps) = (Arc::new(cores.seat()), LocalSet::new(), Arc::new(Cell::new(0)));
+        let (seat, local, steps) = (Arc::new(cores.seat()), LocalSet::new(), Rc::new(Cell::new(0)));
         for _ in 0..WORKS {
             let silent = Arc::clone(&seat);
             local.spawn_local(async move { silent.by_turns(pending::<()>()).await });
-            let (seat, steps) = (Arc::clone(&seat), Arc::clone(&steps));
+            let (seat, steps) = (Arc::clone(&seat), Rc::clone(&steps));
             local.spawn_local(async move { seat.by_turns(async { steps.set(steps.get() + 1) }).await });
         }
         local

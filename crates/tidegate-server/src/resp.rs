@@ -69,10 +69,10 @@ async fn talk(
     let mut between = pin!(Between::new(going, hours.next_look()));
     loop {
         let Some(room) = session.room() else {
-            match send(&mut stream, &mut session, door).await {
-                Some(()) => break,
-                None => return,
+            if send(&mut stream, &mut session, door).await.is_none() {
+                return;
             }
+            break;
         };
         let most = room.capacity() - room.len();
         let (is_going, came) = match between.as_mut().hear(&mut stream, room).await {

@@ -30,13 +30,11 @@ pub(super) async fn only_own_pages(request: Request, next: Next) -> Response {
 
 /// Lets pass what names this door as `localhost` or by an address, and changes nothing for pages from elsewhere.
 pub(super) async fn only_this_machine(request: Request, next: Next) -> Response {
-    match host(&request).filter(|host| is_local(host)) {
-        Some(host) => only_from(&host, request, next).await,
-        None => {
-            let detail = "the admin door is called localhost, or by its address";
-            problem(StatusCode::MISDIRECTED_REQUEST, detail)
-        }
-    }
+    let Some(host) = host(&request).filter(|host| is_local(host)) else {
+        let detail = "the admin door is called localhost, or by its address";
+        return problem(StatusCode::MISDIRECTED_REQUEST, detail);
+    };
+    only_from(&host, request, next).await
 }
 
 /// Lets pass what changes nothing, and what does not come from a page of another host.
