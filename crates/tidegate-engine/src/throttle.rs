@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use std::time::Instant;
 
 use tidegate_core::{EncodedParts, Limit, Pay, Plan, PreparedKey, Ticket, Timestamp, Verdict};
-use tidegate_store::Store;
+use tidegate_store::{Store, StoreError};
 
 use crate::check::Check;
-use crate::contain::{Panicked, contained};
+use crate::contain::{Panicked, contain, contained};
 use crate::decision::{Consistency, Trouble};
 use crate::engine::Engine;
 use crate::last_resort::{Asked, Question};
@@ -25,6 +25,9 @@ static SHARE: LazyLock<u32> = LazyLock::new(|| {
     let [.., a, b, c, d] = EncodedParts::digest(&[b"", b"throttle"]).to_be_bytes();
     u32::from_be_bytes([a, b, c, d])
 });
+
+/// Keys up to so many bytes need no room of their own.
+const SHORT_KEY_BYTES: usize = 128;
 
 /// A counter of the caller's choice and what it is held to.
 #[derive(Clone, Copy)]
@@ -47,6 +50,17 @@ pub struct Throttled {
 }
 
 impl Throttle<'_> {
+    /// The word of a store that needs no plan for it, and no time.
+    fn at_once(&self, store: &impl Store, now: Timestamp) -> Option<Verdict> {
+        if self.cost == 0 || !store.answers_at_once() {
+            return None;
+        }
+        let mut room = [0; SHORT_KEY_BYTES];
+        let key = PreparedKey { front: &DOMAIN, home: &[self.key], back: &COUNTED, own: &[] };
+        let (key, _) = key.encode_into(&mut room)?;
+        store.decide_one_at_once(key, &self.limit.in_share(*SHARE), self.cost, now)
+    }
+
     fn plan(&self, ticket: Ticket) -> Plan {
         let key = PreparedKey { front: &DOMAIN, home: &[self.key], back: &COUNTED, own: &[] };
         let limit = self.limit.in_share(*SHARE);
@@ -72,18 +86,13 @@ impl<S: Store> Engine<S> {
     /// May so much pass under a limit that the caller brought? If nobody can say, it is treated as comfort is.
     pub async fn throttle(&self, asked: &Throttle<'_>, now: Timestamp) -> Throttled {
         let started = Instant::now();
-        let plan = asked.plan(self.next_ticket());
-        let answer = contained(async {
-            match asked.cost {
-                0 => self.store().read(&plan, now).await,
-                _ => self.store().decide(&plan, now).await,
-            }
-        });
-        let throttled = match answer.await {
-            Ok(Ok(answer)) => Throttled {
-                verdict: answer.verdicts[0],
-                state: if answer.local { Consistency::Local } else { Consistency::Exact },
-            },
+        let answer = match contain(|| asked.at_once(self.store(), now)) {
+            Ok(Some(verdict)) => Ok(Ok(Throttled { verdict, state: Consistency::Exact })),
+            Ok(None) => contained(self.throttle_as_plan(asked, now)).await,
+            Err(panicked) => Err(panicked),
+        };
+        let throttled = match answer {
+            Ok(Ok(throttled)) => throttled,
             Ok(Err(_)) => self.uncounted(asked, Trouble::Store, now),
             Err(Panicked) => {
                 self.observed().panicked();
@@ -92,6 +101,16 @@ impl<S: Store> Engine<S> {
         };
         self.observed().throttle(throttled.verdict.allowed(), started.elapsed());
         throttled
+    }
+
+    async fn throttle_as_plan(&self, asked: &Throttle<'_>, now: Timestamp) -> Result<Throttled, StoreError> {
+        let plan = asked.plan(self.next_ticket());
+        let answer = match asked.cost {
+            0 => self.store().read(&plan, now).await?,
+            _ => self.store().decide(&plan, now).await?,
+        };
+        let state = if answer.local { Consistency::Local } else { Consistency::Exact };
+        Ok(Throttled { verdict: answer.verdicts[0], state })
     }
 
     /// The same where there is no time to ask.

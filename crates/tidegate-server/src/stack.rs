@@ -2,7 +2,7 @@
 
 mod routes;
 
-use tidegate_core::{Plan, Ticket, Timestamp};
+use tidegate_core::{KeyRef, Limit, Plan, Ticket, Timestamp, Verdict};
 use tidegate_redis::client::{self, Address, Certificates, Login};
 use tidegate_redis::{Client, Redis, Routed};
 use tidegate_store::layer::{Fallback, Members};
@@ -139,6 +139,19 @@ impl Store for Stack {
         match self {
             Self::Memory(memory) => memory.decide_now(plan, now),
             Self::Shared(shared) => shared.decide(plan, now).await,
+        }
+    }
+
+    fn decide_one_at_once(
+        &self,
+        key: KeyRef<'_>,
+        limit: &Limit,
+        cost: u64,
+        now: Timestamp,
+    ) -> Option<Verdict> {
+        match self {
+            Self::Memory(memory) => memory.decide_one_now(key, limit, cost, now),
+            Self::Shared(_) => None,
         }
     }
 

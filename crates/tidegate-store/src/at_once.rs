@@ -2,7 +2,7 @@
 
 use std::future::{Future, ready};
 
-use tidegate_core::{Plan, Ticket, Timestamp};
+use tidegate_core::{KeyRef, Limit, Plan, Ticket, Timestamp, Verdict};
 
 use crate::contract::{Answer, Hold, Settlement, Store, StoreError, Verdicts};
 use crate::memory::Memory;
@@ -10,7 +10,7 @@ use crate::reference::Reference;
 use crate::ways;
 
 macro_rules! keeps_the_contract_at_once {
-    ($store:ty) => {
+    ($store:ident { $($own:tt)* }) => {
         impl $store {
             /// [`Store::read`] without a future.
             pub fn read_now(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
@@ -72,6 +72,8 @@ macro_rules! keeps_the_contract_at_once {
             fn answers_at_once(&self) -> bool {
                 true
             }
+
+            $($own)*
 
             fn decide(
                 &self,
@@ -159,5 +161,15 @@ macro_rules! keeps_the_contract_at_once {
     };
 }
 
-keeps_the_contract_at_once!(Reference);
-keeps_the_contract_at_once!(Memory);
+keeps_the_contract_at_once!(Reference {});
+keeps_the_contract_at_once!(Memory {
+    fn decide_one_at_once(
+        &self,
+        key: KeyRef<'_>,
+        limit: &Limit,
+        cost: u64,
+        now: Timestamp,
+    ) -> Option<Verdict> {
+        self.decide_one_now(key, limit, cost, now)
+    }
+});

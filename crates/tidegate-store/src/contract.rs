@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use smallvec::SmallVec;
-use tidegate_core::{Outside, Plan, Ticket, Timestamp, Verdict};
+use tidegate_core::{KeyRef, Limit, Outside, Plan, Ticket, Timestamp, Verdict};
 
 /// Decides plans, each in one atomic step, and remembers what they hold.
 ///
@@ -27,6 +27,19 @@ pub trait Store: Send + Sync {
     /// refused is told how long it must wait now, and a gate that closed says when it opens. A charge that had room was not
     /// the reason of the refusal and stays allowed.
     fn decide(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<Answer, StoreError>> + Send;
+
+    /// [`decide`](Store::decide) for one charge of one unit or more, which pays if it is admitted, where that takes neither a plan
+    /// nor a future. `None` if it has to be asked as a plan; nothing was charged then.
+    fn decide_one_at_once(
+        &self,
+        key: KeyRef<'_>,
+        limit: &Limit,
+        cost: u64,
+        now: Timestamp,
+    ) -> Option<Verdict> {
+        let _ = (key, limit, cost, now);
+        None
+    }
 
     /// What each charge of the plan would be told now, with nothing charged, however it pays: groups are judged by
     /// themselves, and idempotency keys are not looked up.

@@ -108,6 +108,24 @@ impl Packing {
             Err(missing) => (None, asked.refused(after(used)?, after(missing)?)),
         })
     }
+
+    /// Whether nothing of a state counts any more; the same as [unpacking](Packing::unpack) it and asking when it is empty.
+    #[inline]
+    pub fn is_spent(self, limit: &Limit, packed: Packed, now: Timestamp) -> bool {
+        let (used, since_us) = match (self.form, packed.more) {
+            (PackedForm::WideMeter, [used, 0]) => (used, packed.word),
+            (PackedForm::Meter { part_bits: 0 }, _) => {
+                (low(packed.word, SMALL_BITS), instant(packed.word, now))
+            }
+            _ => return self.unpack(limit, packed, now).empty_at() <= now,
+        };
+        match &limit.kind {
+            Kind::Meter(meter) if meter.rate().units() == 1 && used > 0 => {
+                since_us.saturating_add(used.saturating_mul(meter.rate().per_us())) <= now.as_micros()
+            }
+            _ => self.unpack(limit, packed, now).empty_at() <= now,
+        }
+    }
 }
 
 impl Asked {

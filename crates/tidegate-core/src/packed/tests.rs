@@ -121,6 +121,10 @@ proptest! {
             let life_us = packing.life_us().min(DAY_US) / 100 * later;
             let looked_at = now.plus_us(life_us + Packing::SWEEP_US).minus_us(back_us);
             prop_assert_eq!(&packing.unpack(&limit, packed, looked_at), &state);
+            let empty_at = state.empty_at();
+            for at in [now, looked_at, empty_at.max(now), empty_at.minus_us(1).max(now)] {
+                prop_assert_eq!(packing.is_spent(&limit, packed, at), empty_at <= at, "{:?} at {:?}", state, at);
+            }
         }
     }
 }

@@ -63,7 +63,13 @@ impl Width {
 
     #[inline]
     pub(super) fn find_in(self, line: &Line, hash: Hash) -> Option<Slot<'_>> {
-        (0..self.slots_per_line()).map(|index| self.slot(line, index)).find(|slot| slot.is_of(hash))
+        // Each number of slots is a loop that the compiler can take apart.
+        let is_there = |index: &usize| self.slot(line, *index).is_of(hash);
+        let found = match self {
+            Self::Narrow => (0..4).find(is_there),
+            Self::Wide => (0..2).find(is_there),
+        };
+        found.map(|index| self.slot(line, index))
     }
 
     /// All slots of a page.
@@ -74,11 +80,12 @@ impl Width {
 
     /// Gives a counter a free place in a line, if there is one.
     pub(super) fn put(self, line: &Line, content: Content) -> bool {
-        let free = self.slots(line).find(|slot| slot.claim());
-        if let Some(slot) = free {
-            slot.unlock_with(content);
-        }
-        free.is_some()
+        self.take_free(line).inspect(|slot| slot.unlock_with(content)).is_some()
+    }
+
+    /// Takes a free place in a line, with its lock bit, if there is one.
+    pub(super) fn take_free(self, line: &Line) -> Option<Slot<'_>> {
+        self.slots(line).find(|slot| slot.claim())
     }
 
     /// How many places in a line are free.

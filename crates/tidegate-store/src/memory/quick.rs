@@ -243,22 +243,22 @@ impl<'a> Seated<'a> {
         (limit, cost): (&Limit, u64),
         now: Timestamp,
     ) -> Result<Self, Why> {
-        let (seen, mut state, left_by) = if seat.is_taken() {
-            let content = seat.look().ok_or(Why::Again)?;
-            let entry = table.registry.get(content.number).ok_or(Why::Unfit)?;
-            if let Some((packed, verdict)) = swiftly((entry, limit), content.packed, now, cost) {
-                let left = Content { packed: packed.unwrap_or_default(), ..content };
-                return Ok(Self { seat, seen: Some(content), left, verdict, locked: false });
-            }
-            (Some(content), entry.state(content, now), Some(entry))
-        } else {
-            (None, State::EMPTY, None)
+        let seen = if seat.is_taken() { Some(seat.look().ok_or(Why::Again)?) } else { None };
+        let left_by = match seen {
+            Some(content) => table.registry.get(content.number),
+            None => table.registry.enter(limit),
         };
-        let same = left_by.filter(|entry| entry.limit == *limit);
-        let entry = match same {
-            Some(entry) => entry,
-            None => table.registry.enter(limit).ok_or(Why::Unfit)?,
-        };
+        let mut entry = left_by.ok_or(Why::Unfit)?;
+        let content =
+            seen.unwrap_or(Content { hash: seat.hash, number: entry.number, packed: Packed::default() });
+        if let Some((packed, verdict)) = swiftly((entry, limit), content.packed, now, cost) {
+            let left = Content { packed: packed.unwrap_or_default(), ..content };
+            return Ok(Self { seat, seen, left, verdict, locked: false });
+        }
+        let mut state = entry.state(content, now);
+        if entry.limit != *limit {
+            entry = table.registry.enter(limit).ok_or(Why::Unfit)?;
+        }
         let verdict = limit.step(&mut state, now, cost).map_err(|_| Why::Unfit)?;
         if seen.is_some() && entry.packing.is_wide() != (seat.width() == Width::Wide) {
             return Err(Why::Unfit);

@@ -100,7 +100,7 @@ impl Registry {
     /// Whether nothing in the slot counts any more. `untouched_us` is for how long it was certainly not written.
     pub(super) fn is_empty(&self, content: Content, now: Timestamp, untouched_us: u64) -> bool {
         let Some(entry) = self.get(content.number) else { return true };
-        untouched_us >= entry.packing.life_us() || entry.state(content, now).empty_at() <= now
+        untouched_us >= entry.packing.life_us() || entry.packing.is_spent(&entry.limit, content.packed, now)
     }
 
     const fn place(number: u16) -> (usize, usize) {

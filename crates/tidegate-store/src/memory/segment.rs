@@ -98,6 +98,18 @@ pub(super) enum Claimed {
     Full,
 }
 
+/// Where a new counter is put.
+enum Place<'a> {
+    /// In the gate, which was free if it is new.
+    Gate { is_new: bool },
+    /// In a place that was free, and is locked now.
+    Free(Slot<'a>),
+    /// In that of another that has emptied, and is locked now.
+    Emptied(Slot<'a>),
+    /// There is none.
+    None,
+}
+
 impl Header {
     const BUSY: u64 = 1 << 9;
     const VERSION: u64 = 1 << 10;
@@ -181,11 +193,8 @@ impl<'a> Segment<'a> {
 
     #[inline(never)]
     fn find_further(self, hash: Hash) -> Option<Slot<'a>> {
-        let (width, first, second) = (self.width, hash.first(), hash.second());
-        width
-            .find_in(self.line(second), hash)
-            .or_else(|| width.find_in(self.stash(first), hash))
-            .or_else(|| width.find_in(self.stash(second), hash))
+        let [_, further @ ..] = self.candidates(hash);
+        further.into_iter().find_map(|line| self.width.find_in(line, hash))
     }
 
     /// Asks for the line where a counter most likely stands, so that it is on its way from memory.
@@ -202,7 +211,8 @@ impl<'a> Segment<'a> {
         if self.header.pages() == 0 {
             return if self.is_current() { Claimed::Full } else { Claimed::Changed };
         }
-        let gate = self.width.slot(self.line(content.hash.first()), 0);
+        let lines = self.candidates(content.hash);
+        let gate = self.width.slot(lines[0], 0);
         if !gate.lock(|| !self.is_current()) {
             return Claimed::Changed;
         }
@@ -210,29 +220,30 @@ impl<'a> Segment<'a> {
             gate.unlock();
             return Claimed::Changed;
         }
-        if self.find(content.hash).is_some() {
+        if lines.iter().any(|line| self.width.find_in(line, content.hash).is_some()) {
             gate.unlock();
             return Claimed::There;
         }
-        let gate_is_free = gate.held().is_none();
-        let claimed = if self.put_beside_gate(content, gate_is_free) {
-            self.add_one();
-            Claimed::New
-        } else if gate_is_free {
-            self.add_one();
-            gate.unlock_with(content);
-            return Claimed::New;
-        } else if gate.held().is_some_and(&judge) {
-            gate.unlock_with(content);
-            return Claimed::New;
-        } else if let Some(slot) = self.rivals(content.hash).find(|slot| take_emptied(*slot, &judge)) {
-            slot.unlock_with(content);
-            Claimed::New
-        } else {
-            Claimed::Full
-        };
+        match self.place(lines, gate, &judge) {
+            Place::Gate { is_new } => {
+                if is_new {
+                    self.add_one();
+                }
+                gate.unlock_with(content);
+                return Claimed::New;
+            }
+            Place::Free(slot) => {
+                self.add_one();
+                slot.unlock_with(content);
+            }
+            Place::Emptied(slot) => slot.unlock_with(content),
+            Place::None => {
+                gate.unlock();
+                return Claimed::Full;
+            }
+        }
         gate.unlock();
-        claimed
+        Claimed::New
     }
 
     /// The counters with a chance to be dropped for a new one: those in its lines.
@@ -356,19 +367,31 @@ impl<'a> Segment<'a> {
         }
     }
 
-    /// Gives a new counter a free place, unless it is to have the first of its first line: in the first line if that is
-    /// half empty, else where there is more room, and in the stash if there is none.
-    fn put_beside_gate(self, content: Content, gate_is_free: bool) -> bool {
-        let (width, [first, second, stash, other]) = (self.width, self.candidates(content.hash));
-        let room = width.free(first) + usize::from(gate_is_free);
-        let is_crowded = room < width.slots_per_line() / 2;
-        if is_crowded && width.free(second) > room && width.put(second, content) {
-            return true;
+    /// A place for a new counter, whose gate is locked, in one of its lines: in the first if that is half empty, or if its gate has
+    /// emptied; else where there is more room, and in the stash if there is none; else where another has emptied.
+    #[inline]
+    fn place(self, lines: [&'a Line; 4], gate: Slot<'a>, judge: &impl Fn(Content) -> bool) -> Place<'a> {
+        let (width, [first, second, stash, other]) = (self.width, lines);
+        let held = gate.held();
+        let room = width.free(first) + usize::from(held.is_none());
+        if room < width.slots_per_line() / 2 {
+            if held.is_some_and(judge) {
+                return Place::Gate { is_new: false };
+            }
+            if width.free(second) > room
+                && let Some(slot) = width.take_free(second)
+            {
+                return Place::Free(slot);
+            }
         }
-        if gate_is_free || width.put(first, content) {
-            return !gate_is_free;
+        if held.is_none() {
+            return Place::Gate { is_new: true };
         }
-        [second, stash, other].into_iter().any(|line| width.put(line, content))
+        if let Some(slot) = [first, second, stash, other].into_iter().find_map(|line| width.take_free(line)) {
+            return Place::Free(slot);
+        }
+        let mut slots = lines.into_iter().flat_map(|line| width.slots(line));
+        slots.find(|slot| take_emptied(*slot, judge)).map_or(Place::None, Place::Emptied)
     }
 
     /// The line that these bits select.
@@ -378,12 +401,6 @@ impl<'a> Segment<'a> {
         &self.lines[self.first_line(page) + scaled(rest, MAIN_LINES).0]
     }
 
-    /// The line of the stash that these bits select.
-    fn stash(self, bits: u32) -> &'a Line {
-        let (page, _, stash) = within(bits, self.header.pages());
-        &self.lines[self.first_line(page) + stash]
-    }
-
     /// The first line of a page.
     #[inline]
     fn first_line(self, page: usize) -> usize {
@@ -391,9 +408,16 @@ impl<'a> Segment<'a> {
         (word >> (page % 2 * 32) & 0xffff_ffff) as usize * LINES_PER_PAGE
     }
 
+    /// The lines of a counter: two, and then one of the stash for each.
+    #[inline]
     fn candidates(self, hash: Hash) -> [&'a Line; 4] {
-        let (first, second) = (hash.first(), hash.second());
-        [self.line(first), self.line(second), self.stash(first), self.stash(second)]
+        let both = |bits| {
+            let (page, line, stash) = within(bits, self.header.pages());
+            let first = self.first_line(page);
+            (&self.lines[first + line], &self.lines[first + stash])
+        };
+        let ((first, stash), (second, other)) = (both(hash.first()), both(hash.second()));
+        [first, second, stash, other]
     }
 
     fn page_numbers(self) -> Pages {

@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use tidegate_core::{Key, Limit, Pay, Plan, Rate, Ticket, Timestamp, Window};
-use tidegate_store::{AtEnd, Hold, Memory, Reference};
+use tidegate_store::{Answer, AtEnd, Hold, Memory, Reference, Store as _};
 
 const START: Timestamp = Timestamp::from_micros(1_790_000_000_000_000);
 
 #[derive(Clone, Debug)]
 enum What {
     Decide,
+    /// Decides about the first charge alone, without a plan if that can be.
+    DecideOne,
     Read,
     Refund,
     Raise,
@@ -56,7 +58,8 @@ fn events(keys: u16) -> impl Strategy<Value = Vec<Event>> {
         1 => 0..400_000_000_000_u64,
     ];
     let what = prop_oneof![
-        12 => Just(What::Decide),
+        9 => Just(What::Decide),
+        6 => Just(What::DecideOne),
         2 => Just(What::Read),
         2 => Just(What::Refund),
         2 => Just(What::Raise),
@@ -100,6 +103,19 @@ fn compare(events: &[Event], memory: &Memory) -> Result<(), TestCaseError> {
                     "{:?}",
                     event
                 );
+            }
+            What::DecideOne => {
+                let one = Event { charges: event.charges[..1].to_vec(), ..event.clone() };
+                let plan = self::plan(&one, ticket);
+                let at_once = plan
+                    .charges()
+                    .find(|charge| charge.pay == Pay::IfAdmitted && charge.group == 0 && charge.cost > 0)
+                    .and_then(|charge| memory.decide_one_at_once(charge.key, charge.limit, charge.cost, now));
+                let ours = match at_once {
+                    Some(verdict) => Ok(Answer::to_one(plan.ticket(), verdict)),
+                    None => memory.decide_now(&plan, now),
+                };
+                prop_assert_eq!(ours, reference.decide_now(&plan, now), "{:?}", one);
             }
             What::Read => prop_assert_eq!(memory.read_now(&plan, now), reference.read_now(&plan, now)),
             What::Refund => {

@@ -253,6 +253,12 @@ impl<'b> Words<'_, 'b> {
         self.bytes.get(start as usize..end as usize)
     }
 
+    /// All bytes from the beginning of one word to the end of another, with what stands between them.
+    pub(super) fn stretch(&self, first: usize, last: usize) -> Option<&'b [u8]> {
+        let ((start, _), (_, end)) = (self.spans.get(first)?, self.spans.get(last)?);
+        self.bytes.get(*start as usize..*end as usize)
+    }
+
     /// How many there are; one at least.
     #[expect(clippy::len_without_is_empty, reason = "there are always some")]
     pub fn len(&self) -> usize {

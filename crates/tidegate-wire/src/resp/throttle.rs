@@ -14,7 +14,7 @@
 
 use std::time::Duration;
 
-use tidegate_core::{Limit, LimitError, MAX_AMOUNT, Rate, Verdict};
+use tidegate_core::{Limit, MAX_AMOUNT, Rate, Verdict};
 use tidegate_engine::Throttle;
 
 use super::decode::Words;
@@ -39,15 +39,21 @@ pub(super) struct Question<'b> {
 impl<'b> Question<'b> {
     /// Reads `key max_burst count period [quantity]`, of which there are as many as there should be.
     pub(super) fn read(form: Form, words: &Words<'_, 'b>, known: &mut Known) -> Result<Self, Wrong> {
-        let word = |place| words.get(place).unwrap_or_default();
-        let burst = amount("max_burst", word(2), u64::from(form == Form::Throttlecrab))?;
-        let count = amount("count", word(3), 1)?;
-        let period_s = amount("period", word(4), 1)?;
+        let limit = known.limit(form, words)?;
         let cost = words.get(5).map_or(Ok(1), |word| amount("quantity", word, 0))?;
-        let capacity = if form == Form::RedisCell { burst + 1 } else { burst };
-        let limit = known.limit(Numbers { capacity, count, period_s })?;
-        Ok(Self { form, asked: Throttle { key: word(1), limit, cost } })
+        Ok(Self { form, asked: Throttle { key: words.get(1).unwrap_or_default(), limit, cost } })
     }
+}
+
+/// Reads the limit, from the words behind the key.
+fn limit(form: Form, words: &Words<'_, '_>) -> Result<Limit, Wrong> {
+    let word = |place| words.get(place).unwrap_or_default();
+    let burst = amount("max_burst", word(2), u64::from(form == Form::Throttlecrab))?;
+    let count = amount("count", word(3), 1)?;
+    let period = Duration::from_secs(amount("period", word(4), 1)?);
+    let capacity = if form == Form::RedisCell { burst + 1 } else { burst };
+    let limit = Rate::new(count, period).and_then(|rate| Limit::gcra(rate, capacity));
+    limit.map_err(|error| Wrong::new(error.to_string()))
 }
 
 fn amount(name: &str, word: &[u8], least: u64) -> Result<u64, Wrong> {
@@ -90,51 +96,60 @@ fn whole_seconds(us: u64) -> i64 {
     i64::try_from(us.div_ceil(1_000_000)).unwrap_or(i64::MAX)
 }
 
-/// The numbers of a limit as they come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Numbers {
-    capacity: u64,
-    count: u64,
-    period_s: u64,
-}
-
-impl Numbers {
-    fn limit(self) -> Result<Limit, LimitError> {
-        Limit::gcra(Rate::new(self.count, Duration::from_secs(self.period_s))?, self.capacity)
-    }
-
-    /// Where it is remembered.
-    fn place(self) -> usize {
-        let mixed = self.capacity ^ self.count.rotate_left(24) ^ self.period_s.rotate_left(48);
-        usize::from(mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes()[0]) % PLACES
-    }
-}
-
 const PLACES: usize = 8;
 
-/// The limits that a connection asked for last: most ask for few, again and again, and making one is work.
+/// Three numbers of ten digits, and what stands between them in an array, have room.
+const MOST_TEXT: usize = 44;
+
+/// The limits that a connection asked for last, by the bytes they came as: most ask for few, again and again, and to read one is
+/// work.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    places: [Option<(Numbers, Limit)>; PLACES],
+    places: [Option<Kept>; PLACES],
+}
+
+/// One of them.
+#[derive(Debug)]
+struct Kept {
+    form: Form,
+    length: usize,
+    text: [u8; MOST_TEXT],
+    limit: Limit,
 }
 
 impl Known {
-    fn limit(&mut self, numbers: Numbers) -> Result<Limit, Wrong> {
-        let place = &mut self.places[numbers.place()];
-        match place {
-            Some((known, limit)) if *known == numbers => Ok(*limit),
-            _ => {
-                let limit = numbers.limit().map_err(|error| Wrong::new(error.to_string()))?;
-                *place = Some((numbers, limit));
-                Ok(limit)
-            }
+    fn limit(&mut self, form: Form, words: &Words<'_, '_>) -> Result<Limit, Wrong> {
+        // What was kept was three numbers, so the same bytes are the same words.
+        let text = words.stretch(2, 4).unwrap_or_default();
+        let place = &mut self.places[place(text)];
+        if let Some(kept) = place
+            && kept.form == form
+            && kept.text.get(..kept.length) == Some(text)
+        {
+            return Ok(kept.limit);
         }
+        let limit = limit(form, words)?;
+        let mut kept = Kept { form, length: text.len(), text: [0; MOST_TEXT], limit };
+        if let Some(room) = kept.text.get_mut(..text.len()) {
+            room.copy_from_slice(text);
+            *place = Some(kept);
+        }
+        Ok(limit)
     }
+}
+
+/// Where a limit is kept.
+fn place(text: &[u8]) -> usize {
+    let first = text.first_chunk().map_or(0, |first| u64::from_le_bytes(*first));
+    let last = text.last_chunk().map_or(0, |last| u64::from_le_bytes(*last));
+    let mixed = (first ^ last.rotate_left(20)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    usize::from(mixed.to_be_bytes()[0]) % PLACES
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resp::Decoder;
 
     #[test]
     fn seconds_are_rounded_as_redis_cell_does() {
@@ -155,15 +170,48 @@ mod tests {
         assert_eq!(whole_seconds(1_000_001), 2);
     }
 
+    /// What that line asks for, with what is known already.
+    fn asked(line: &str, known: &mut Known) -> Result<Throttle<'static>, Wrong> {
+        let mut decoder = Decoder::default();
+        let words = decoder.next(line.as_bytes()).unwrap().expect("a whole line");
+        let form = if words.get(0) == Some(b"THROTTLE") { Form::Throttlecrab } else { Form::RedisCell };
+        let Throttle { limit, cost, .. } = Question::read(form, &words, known)?.asked;
+        Ok(Throttle { key: b"", limit, cost })
+    }
+
     #[test]
     fn what_is_remembered_is_what_was_asked_for() {
         let mut known = Known::default();
-        for round in 0..3 {
-            for capacity in 1..200 {
-                for period_s in [1, 60, 3600] {
-                    let numbers = Numbers { capacity, count: capacity * 7 % 13 + 1, period_s };
-                    assert_eq!(known.limit(numbers).unwrap(), numbers.limit().unwrap(), "{round}");
+        for _ in 0..3 {
+            for burst in 1..200_u64 {
+                for (period, between) in [(1, " "), (60, "  "), (3_600, "\t"), (60, " 000000000000000000")] {
+                    for name in ["THROTTLE", "CL.THROTTLE"] {
+                        let count = burst * 7 % 13 + 1;
+                        let line = format!("{name} k {burst}{between}{count} {period} 5\r\n");
+                        let rate = Rate::new(count, Duration::from_secs(period)).unwrap();
+                        let capacity = burst + u64::from(name == "CL.THROTTLE");
+                        let asked = asked(&line, &mut known).unwrap();
+                        assert_eq!((asked.limit, asked.cost), (Limit::gcra(rate, capacity).unwrap(), 5));
+                    }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_again_and_again() {
+        let mut known = Known::default();
+        for (line, wrong) in [
+            ("THROTTLE k 1 1 0\r\n", "period should be"),
+            ("THROTTLE k 0 1 1\r\n", "max_burst should be"),
+            ("CL.THROTTLE k 0 1 1 x\r\n", "quantity should be"),
+        ] {
+            for _ in 0..2 {
+                assert!(asked("CL.THROTTLE k 0 1 1\r\n", &mut known).is_ok());
+                let error = asked(line, &mut known).unwrap_err();
+                let mut replies = Replies::new(crate::resp::reply::Protocol::default());
+                error.write(&mut replies);
+                assert!(String::from_utf8_lossy(&replies.bytes).contains(wrong), "{line}");
             }
         }
     }
