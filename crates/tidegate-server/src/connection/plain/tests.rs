@@ -339,3 +339,44 @@ async fn whoever_does_not_answer_whether_it_is_there_is_not_waited_for() {
     let (expected, took) = (asked_after + answer_within, waited_for(door).await);
     assert!((expected..=expected + 2 * PATIENCE).contains(&took), "{took:?}");
 }
+
+/// The next frame: its kind, its flags and what is in it; `None` at the end.
+async fn next_frame(stream: &mut DuplexStream) -> Option<(u8, u8, Vec<u8>)> {
+    let mut head = [0; 9];
+    stream.read_exact(&mut head).await.ok()?;
+    let mut payload = vec![0; u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize];
+    stream.read_exact(&mut payload).await.ok()?;
+    Some((head[3], head[4], payload))
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_takes_no_answers_over_http2_is_closed_in_time() {
+    const DATA: u8 = 0;
+    const HEADERS: u8 = 1;
+    const PING: u8 = 6;
+    for short in [true, false] {
+        let mut door = Arc::into_inner(door(short).await).unwrap();
+        let idle_timeout = KEEP_ALIVE.0 + KEEP_ALIVE.1 + IDLE_TIMEOUT;
+        (door.limits.idle_timeout, door.limits.connection_age) = (idle_timeout, 1000 * IDLE_TIMEOUT);
+        let (mut ours, _serving) = connect(Arc::new(door));
+        let start = Instant::now();
+        // There is no room for a byte of an answer.
+        ours.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\x06\x04\0\0\0\0\0\0\x04\0\0\0\0")
+            .await
+            .unwrap();
+        // GET http://a/healthz, and no more of it.
+        ours.write_all(b"\0\0\x0f\x01\x05\0\0\0\x01\x82\x86\x04\x08/healthz\x01\x01a").await.unwrap();
+        let (mut heads, mut asked) = (0, 0);
+        while let Some((kind, flags, payload)) = next_frame(&mut ours).await {
+            assert!(kind != DATA || payload.is_empty(), "it was sent what it has no room for");
+            heads += usize::from(kind == HEADERS);
+            if kind == PING && flags == 0 {
+                asked += 1;
+                drop(ours.write_all(&[&b"\0\0\x08\x06\x01\0\0\0\0"[..], &payload].concat()).await);
+            }
+        }
+        let took = start.elapsed();
+        assert!(heads == 1 && asked > 0, "{heads} answers, {asked} pings");
+        assert!((idle_timeout..=idle_timeout + 2 * PATIENCE).contains(&took), "{took:?}");
+    }
+}
