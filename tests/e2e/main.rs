@@ -1,7 +1,7 @@
 //! The real binary behind real sockets, on its own and behind real proxies.
 //!
 //! Each test starts what it needs on ports of the system's choosing, so that all of them run side by side. `make test`
-//! installs proxies and promtool first; `tools/needs` does that alone.
+//! installs proxies, promtool and k6 first; `tools/needs` does that alone.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -31,6 +31,7 @@ mod last_resort;
 mod secrets;
 mod trust;
 mod hostile;
+mod with_k6;
 mod through_envoy;
 mod through_proxies;
 mod proxy_guides;
