@@ -371,7 +371,7 @@ impl<'a> Segment<'a> {
     /// emptied; else where there is more room, and in the stash if there is none; else where another has emptied.
     #[inline]
     fn place(self, lines: [&'a Line; 4], gate: Slot<'a>, judge: &impl Fn(Content) -> bool) -> Place<'a> {
-        let (width, [first, second, stash, other]) = (self.width, lines);
+        let (width, [first, second, ..]) = (self.width, lines);
         let held = gate.held();
         let room = width.free(first) + usize::from(held.is_none());
         if room < width.slots_per_line() / 2 {
@@ -387,7 +387,7 @@ impl<'a> Segment<'a> {
         if held.is_none() {
             return Place::Gate { is_new: true };
         }
-        if let Some(slot) = [first, second, stash, other].into_iter().find_map(|line| width.take_free(line)) {
+        if let Some(slot) = lines.into_iter().find_map(|line| width.take_free(line)) {
             return Place::Free(slot);
         }
         let mut slots = lines.into_iter().flat_map(|line| width.slots(line));
