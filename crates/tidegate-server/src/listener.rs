@@ -10,16 +10,18 @@ use std::time::Duration;
 use axum::Router;
 use axum::response::Response;
 use tidegate_wire::trust::Peer;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
+use tokio_rustls::server::TlsStream;
 
 use crate::config::Limits;
 use crate::connection::Shortcut;
 use crate::cores::{Cores, Seat};
 use crate::error::Error;
+use crate::guarded::guarded;
 use crate::tls::{self, Inside, Tls};
 
 /// How long to wait when the system has no room for another connection.
@@ -48,9 +50,38 @@ pub(crate) trait Serves: Send + Sync + 'static {
 }
 
 /// What a connection's bytes come and go over, plain or encrypted.
-pub(crate) trait Wire: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
+pub(crate) trait Wire: AsyncRead + AsyncWrite + Unpin + Send + 'static {
+    /// Writes what goes out at once, without anybody who would be told later; how much that was.
+    fn write_now(&self, bytes: &[u8]) -> usize {
+        let _ = bytes;
+        0
+    }
+}
 
-impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Wire for S {}
+impl Wire for TcpStream {
+    fn write_now(&self, bytes: &[u8]) -> usize {
+        // What is wrong is wrong when it is tried again, and said then.
+        self.try_write(bytes).unwrap_or(0)
+    }
+}
+
+impl Wire for TlsStream<TcpStream> {}
+
+/// Sends all of it, in that time; `None` if that is not possible.
+pub(crate) async fn send(stream: &mut impl Wire, bytes: &[u8], within: Duration) -> Option<()> {
+    let rest = &bytes[stream.write_now(bytes)..];
+    if rest.is_empty() {
+        return Some(());
+    }
+    let sending = async {
+        stream.write_all(rest).await?;
+        stream.flush().await
+    };
+    guarded(within, sending).await.ok()?.ok()
+}
+
+#[cfg(test)]
+impl Wire for tokio::io::DuplexStream {}
 
 /// A door that speaks HTTP, and what it answers.
 pub(crate) struct Door {

@@ -18,7 +18,7 @@ use crate::between::{Between, Event};
 use crate::config::Limits;
 use crate::connection::PATIENCE;
 use crate::guarded::{Failed, at_once, guarded};
-use crate::listener::{Counts, Phase, Serves, Wire, reached};
+use crate::listener::{self, Counts, Phase, Serves, Wire, reached};
 use crate::stack::Stack;
 use crate::tls::{Inside, Tls};
 use hours::{Came, Hours};
@@ -59,11 +59,7 @@ impl Serves for Door {
 }
 
 /// Talks until one of both has enough, and says farewell.
-async fn talk(
-    (mut stream, peer): (impl AsyncRead + AsyncWrite + Unpin, Peer),
-    door: &Door,
-    going: impl Future<Output = ()>,
-) {
+async fn talk((mut stream, peer): (impl Wire, Peer), door: &Door, going: impl Future<Output = ()>) {
     let mut session = door.service.session_from(Some(peer));
     let mut hours = Hours::new(&door.limits, Instant::now());
     let mut between = pin!(Between::new(going, hours.next_look()));
@@ -107,7 +103,7 @@ async fn talk(
 /// Answers all that has come and sends it: what to do next, and whether there was anything; `None` if that is not possible any
 /// more.
 async fn answer(
-    stream: &mut (impl AsyncWrite + Unpin),
+    stream: &mut impl Wire,
     session: &mut Session<'_, Stack>,
     door: &Door,
 ) -> Option<(Next, bool)> {
@@ -137,19 +133,11 @@ async fn answer(
 }
 
 /// Sends what there is; nothing more is read from whoever does not take it.
-async fn send(
-    stream: &mut (impl AsyncWrite + Unpin),
-    session: &mut Session<'_, Stack>,
-    door: &Door,
-) -> Option<()> {
-    if session.replies().is_empty() {
-        return Some(());
+async fn send(stream: &mut impl Wire, session: &mut Session<'_, Stack>, door: &Door) -> Option<()> {
+    let replies = session.replies();
+    if !replies.is_empty() {
+        listener::send(stream, replies, door.limits.request_timeout).await?;
     }
-    let sending = async {
-        stream.write_all(session.replies()).await?;
-        stream.flush().await
-    };
-    guarded(door.limits.request_timeout, sending).await.ok()?.ok()?;
     session.sent();
     Some(())
 }

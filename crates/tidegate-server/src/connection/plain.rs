@@ -12,12 +12,11 @@ use axum::http::HeaderValue;
 use axum::http::header::CONNECTION;
 use tidegate_wire::http::{Checks, Heard, MOST_PLAIN_BYTES, Part, Plain, hear};
 use tidegate_wire::trust::Peer;
-use tokio::io::AsyncWriteExt as _;
 use tokio::time::Instant;
 
 use crate::between::{Between, Event};
-use crate::guarded::{at_once, guarded};
-use crate::listener::{Door, Wire};
+use crate::guarded::at_once;
+use crate::listener::{self, Door, Wire};
 use crate::stack::Stack;
 
 /// In how many pieces it may come: its head and its body, and one more for good measure.
@@ -195,11 +194,7 @@ impl<W: Wire> Line<'_, &mut W> {
         if self.answers.is_empty() {
             return Some(());
         }
-        let sending = async {
-            self.stream.write_all(&self.answers).await?;
-            self.stream.flush().await
-        };
-        guarded(self.door.limits.request_timeout, sending).await.ok()?.ok()?;
+        listener::send(self.stream, &self.answers, self.door.limits.request_timeout).await?;
         self.answers.clear();
         self.answers.shrink_to(TOGETHER);
         Some(())

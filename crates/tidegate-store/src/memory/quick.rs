@@ -100,18 +100,43 @@ pub(super) fn decide_one(
     }
 }
 
+/// Decides about a charge on a counter that is not where it most likely would be, if it is nowhere else and what the charge leaves
+/// can be told at once.
+#[inline]
+fn decide_new<'a>(
+    table: &'a Table,
+    mut seat: Seat<'a>,
+    (limit, cost): (&Limit, u64),
+    now: Timestamp,
+    is_elsewhere: &impl Fn() -> bool,
+) -> Option<Verdict> {
+    if table.is_beside(&seat, now) || is_elsewhere() {
+        return None;
+    }
+    let entry = table.registry.enter(limit)?;
+    let (packed, verdict) = swiftly((entry, limit), Packed::default(), now, cost)?;
+    let content = Content { hash: seat.hash, number: entry.number, packed: packed? };
+    let need = Need { share: entry.limit.share(), now, pinned: &[seat.hash] };
+    (table.claim_with(&mut seat, (content, entry), need) == Claim::Made).then_some(verdict)
+}
+
 /// The same where there is more to do.
 #[inline(never)]
 fn decide_one_slowly<'a>(
     table: &'a Table,
-    (hash, mut empty): (Hash, Option<Seat<'a>>),
+    (hash, empty): (Hash, Option<Seat<'a>>),
     (limit, cost): (&Limit, u64),
     now: Timestamp,
     is_elsewhere: impl Fn() -> bool,
 ) -> Option<Verdict> {
+    if let Some(empty) = empty
+        && let Some(verdict) = decide_new(table, empty, (limit, cost), now, &is_elsewhere)
+    {
+        return Some(verdict);
+    }
     let mut attempts = 0;
     while attempts < ATTEMPTS && cost > 0 {
-        match attempt_one(table, (hash, empty.take()), (limit, cost), now, &is_elsewhere) {
+        match attempt_one(table, hash, (limit, cost), now, &is_elsewhere) {
             Ok(verdict) => return Some(verdict),
             Err(Why::Again) => pause(&mut attempts),
             Err(Why::Unfit) => break,
@@ -120,19 +145,15 @@ fn decide_one_slowly<'a>(
     None
 }
 
-/// The same as [`attempt`] for one charge, whose counter may be known not to have a seat.
-#[inline]
-fn attempt_one<'a>(
-    table: &'a Table,
-    (hash, empty): (Hash, Option<Seat<'a>>),
+/// The same as [`attempt`] for one charge.
+fn attempt_one(
+    table: &Table,
+    hash: Hash,
     (limit, cost): (&Limit, u64),
     now: Timestamp,
     is_elsewhere: &impl Fn() -> bool,
 ) -> Result<Verdict, Why> {
-    let seat = match empty {
-        Some(empty) => table.find_beside(empty, now),
-        None => table.find(hash, Table::likely_width(limit), now),
-    };
+    let seat = table.find(hash, Table::likely_width(limit), now);
     let mut one = Seated::read(table, seat, (limit, cost), now)?;
     let passes = one.verdict.allowed();
     if one.seen.is_none() && is_elsewhere() {

@@ -182,6 +182,13 @@ impl Table {
         seat
     }
 
+    /// Whether a counter that has no place of that width has one of the other.
+    #[inline]
+    pub(super) fn is_beside(&self, seat: &Seat<'_>, now: Timestamp) -> bool {
+        let width = seat.width().other();
+        !self.directory(width).is_empty() && self.seat(seat.hash, width, now).find()
+    }
+
     /// Gives a counter a place with nothing in it yet, unless it has one, and finds it there.
     pub(super) fn claim<'a>(&'a self, seat: &mut Seat<'a>, entry: &Registered, need: Need<'_>) -> Claim {
         let content = Content { hash: seat.hash, number: entry.number, packed: Packed::default() };

@@ -120,7 +120,7 @@ impl<S: Store + 'static> Session<'_, S> {
                 command.keep_what_counts(&door.settings().trust, peer.caller);
             }
             match understood {
-                Ok(Command::Ask(ask)) if is_at_once => asking::ask_at_once(door, ask, replies),
+                Ok(Command::Ask(ref ask)) if is_at_once => asking::ask_at_once(door, ask, replies),
                 Ok(Command::Ask(ask)) => waiting.push(ask, replies).await,
                 Ok(Command::Tell(tell)) => {
                     waiting.all(replies).await;

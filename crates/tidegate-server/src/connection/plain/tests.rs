@@ -9,7 +9,7 @@ use tidegate_engine::Engine;
 use tidegate_rules::{Source, compile};
 use tidegate_store::Memory;
 use tidegate_wire::door::DoorSettings;
-use tokio::io::{AsyncReadExt as _, DuplexStream};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use tokio::runtime::Builder;
 use tokio::sync::watch;
 use tokio::task::yield_now;

@@ -20,7 +20,7 @@ const MOST_TOGETHER: usize = 128;
 
 /// Asks a store that answers at once. What is large about a question stays on the stack, and a connection stays small.
 #[inline(never)]
-pub(super) fn ask_at_once<S: Store + 'static>(door: &Door<S>, asked: Ask<'_>, replies: &mut Replies) {
+pub(super) fn ask_at_once<S: Store + 'static>(door: &Door<S>, asked: &Ask<'_>, replies: &mut Replies) {
     let whole = replies.bytes.len();
     if at_once(pin!(ask(door, asked, replies))).is_none() {
         replies.bytes.truncate(whole);
@@ -29,17 +29,17 @@ pub(super) fn ask_at_once<S: Store + 'static>(door: &Door<S>, asked: Ask<'_>, re
 }
 
 /// Asks, and writes what came of it.
-async fn ask<S: Store + 'static>(door: &Door<S>, ask: Ask<'_>, replies: &mut Replies) {
+async fn ask<S: Store + 'static>(door: &Door<S>, ask: &Ask<'_>, replies: &mut Replies) {
     match ask {
         Ask::Throttle(throttle::Question { form, asked }) => {
-            let throttled = door.throttle(&asked).await;
-            throttle::answer(form, &throttled.verdict, replies);
+            let throttled = door.throttle(asked).await;
+            throttle::answer(*form, &throttled.verdict, replies);
         }
         Ask::Check(asked) => match door.check(&asked.check()).await {
             Ok(decision) => question::decision(&decision, replies),
             Err(malformed) => Wrong::new(malformed.to_string()).write(replies),
         },
-        Ask::Release(id) => question::settled(&door.release(id).await, replies),
+        Ask::Release(id) => question::settled(&door.release(*id).await, replies),
     }
 }
 
@@ -83,6 +83,6 @@ async fn next(questions: &mut FuturesOrdered<Reply<'_>>, replies: &mut Replies) 
 /// Asks, with the reply apart from all others.
 async fn apart<S: Store + 'static>(door: &Door<S>, asked: Ask<'_>, protocol: Protocol) -> Vec<u8> {
     let mut reply = Replies::new(protocol);
-    ask(door, asked, &mut reply).await;
+    ask(door, &asked, &mut reply).await;
     reply.bytes
 }
