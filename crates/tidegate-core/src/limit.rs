@@ -241,6 +241,7 @@ impl Limit {
 
     /// The same limit, with counters that share a store's memory with those of limits with the same number: what counters
     /// of other numbers take cannot crowd them out. A rule gives all of its limits one number, which stays when it is reloaded.
+    /// Limits that follow each other on one counter have one number: a store need not look for what another left.
     #[must_use]
     pub const fn in_share(mut self, share: u32) -> Self {
         self.share = share;

@@ -110,10 +110,10 @@ fn decide_new<'a>(
     now: Timestamp,
     is_elsewhere: &impl Fn() -> bool,
 ) -> Option<Verdict> {
-    if table.is_beside(&seat, now) || is_elsewhere() {
+    let entry = table.registry.enter(limit)?;
+    if entry.has_both_widths() && table.is_beside(&seat, now) || is_elsewhere() {
         return None;
     }
-    let entry = table.registry.enter(limit)?;
     let (packed, verdict) = swiftly((entry, limit), Packed::default(), now, cost)?;
     let content = Content { hash: seat.hash, number: entry.number, packed: packed? };
     let need = Need { share: entry.limit.share(), now, pinned: &[seat.hash] };

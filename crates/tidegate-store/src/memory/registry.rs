@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{Hash as _, Hasher};
-use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock};
 
 use tidegate_core::{Limit, Packing, State, Timestamp};
@@ -16,10 +16,18 @@ const RECENT: usize = 1024;
 
 /// All limits that were ever packed, up to 32 767. Numbers are never given again.
 pub(super) struct Registry {
-    numbers: RwLock<HashMap<Limit, u16>>,
+    numbers: RwLock<Numbers>,
     /// Numbers by a few bits of their limits' hash, where they are found without a lock; 0 for none.
     recent: [AtomicU16; RECENT],
     blocks: [OnceLock<Box<[OnceLock<Registered>]>>; BLOCKS],
+}
+
+/// What is known by limits.
+#[derive(Default)]
+struct Numbers {
+    of: HashMap<Limit, u16>,
+    /// Which widths the limits of a share have: narrow, wide.
+    widths: HashMap<u32, [bool; 2]>,
 }
 
 /// A limit and how its states are packed.
@@ -30,6 +38,8 @@ pub(super) struct Registered {
     pub(super) packing: Packing,
     /// How many of its counters were dropped while they counted.
     pub(super) evicted: AtomicU64,
+    /// Whether its counters may stand among those of the other width, because limits of its share have both.
+    has_both_widths: AtomicBool,
 }
 
 impl Default for Registry {
@@ -59,13 +69,14 @@ impl Registry {
 
     fn enter_slowly(&self, limit: &Limit) -> Option<&Registered> {
         let packing = Packing::of(limit)?;
-        let known = self.numbers.read().unwrap_or_else(PoisonError::into_inner).get(limit).copied();
+        let known = self.numbers.read().unwrap_or_else(PoisonError::into_inner).of.get(limit).copied();
         if let Some(number) = known {
             return self.get(number);
         }
         let mut numbers = self.numbers.write().unwrap_or_else(PoisonError::into_inner);
-        let next = u16::try_from(numbers.len() + 1).ok().filter(|number| *number <= MAX_NUMBER)?;
-        let number = *numbers.entry(*limit).or_insert(next);
+        let next = u16::try_from(numbers.of.len() + 1).ok().filter(|number| *number <= MAX_NUMBER)?;
+        let has_both = self.note_width(&mut numbers, limit.share(), packing);
+        let number = *numbers.of.entry(*limit).or_insert(next);
         let (block, place) = Self::place(number);
         let block = self.blocks[block].get_or_init(|| (0..PER_BLOCK).map(|_| OnceLock::new()).collect());
         Some(block[place].get_or_init(|| Registered {
@@ -73,14 +84,31 @@ impl Registry {
             limit: *limit,
             packing,
             evicted: AtomicU64::new(0),
+            has_both_widths: AtomicBool::new(has_both),
         }))
+    }
+
+    /// Whether the limits of a share have both widths, with this one. Whoever counts by one of the others is told before the first
+    /// counter of the other width is there.
+    fn note_width(&self, numbers: &mut Numbers, share: u32, packing: Packing) -> bool {
+        let widths = numbers.widths.entry(share).or_default();
+        let had_both = *widths == [true; 2];
+        widths[usize::from(packing.is_wide())] = true;
+        let has_both = *widths == [true; 2];
+        if has_both && !had_both {
+            let same = numbers.of.iter().filter(|(limit, _)| limit.share() == share);
+            for entry in same.filter_map(|(_, number)| self.get(*number)) {
+                entry.has_both_widths.store(true, Ordering::Release);
+            }
+        }
+        has_both
     }
 
     /// How many counters of each share were dropped while they counted.
     pub(super) fn evicted(&self) -> HashMap<u32, u64> {
         let entered = self.numbers.read().unwrap_or_else(PoisonError::into_inner);
         let mut evicted = HashMap::new();
-        for entry in entered.values().filter_map(|number| self.get(*number)) {
+        for entry in entered.of.values().filter_map(|number| self.get(*number)) {
             *evicted.entry(entry.limit.share()).or_insert(0) += entry.evicted.load(Ordering::Relaxed);
         }
         evicted
@@ -145,6 +173,12 @@ impl Hasher for Mix {
 }
 
 impl Registered {
+    /// Whether its counters may stand among those of the other width: limits of one share may follow each other on a counter.
+    #[inline]
+    pub(super) fn has_both_widths(&self) -> bool {
+        self.has_both_widths.load(Ordering::Acquire)
+    }
+
     pub(super) fn state(&self, content: Content, now: Timestamp) -> State {
         self.packing.unpack(&self.limit, content.packed, now)
     }

@@ -162,3 +162,34 @@ fn memory_is_given_back_when_counters_have_emptied() {
         "{after:?} after {full:?}"
     );
 }
+
+/// A limit whose states are narrow and one whose states are wide follow each other on a counter, whichever was there first, and with
+/// counters of both widths from others around them.
+#[test]
+fn what_was_counted_is_found_among_counters_of_another_width() {
+    let day = Duration::from_secs(86_400);
+    let gcra = |burst| Limit::gcra(Rate::new(1, day / 100).unwrap(), burst).unwrap();
+    for share in [0, 7] {
+        for first in [0, 1] {
+            let memory = Memory::new();
+            let limits = [gcra(5).in_share(share), gcra(40_000).in_share(share)];
+            let others = [gcra(5).in_share(8), gcra(40_000).in_share(9)];
+            let used = |limit: &Limit, name: &[u8]| {
+                let key = Key { home: &[name], own: &[] }.encode().unwrap();
+                let verdict = memory.decide_one_now(key.as_ref(), limit, 1, NOW);
+                let verdict = verdict.unwrap_or_else(|| {
+                    let mut plan = Plan::new();
+                    plan.charge(Key { home: &[name], own: &[] }, *limit, 1).unwrap();
+                    memory.decide_now(&plan, NOW).unwrap().verdicts[0]
+                });
+                verdict.limit - verdict.remaining
+            };
+            for (limit, name) in others.iter().zip([b"a", b"b"]) {
+                assert_eq!(used(limit, name), 1);
+            }
+            assert_eq!(used(&limits[first], b"k"), 1);
+            assert_eq!(used(&limits[1 - first], b"k"), 2, "share {share}, first {first}");
+            assert_eq!(used(&limits[first], b"k"), 3, "share {share}, first {first}");
+        }
+    }
+}
