@@ -56,20 +56,23 @@ impl Throttle<'_> {
             return None;
         }
         let mut room = [0; SHORT_KEY_BYTES];
-        let key = PreparedKey { front: &DOMAIN, home: &[self.key], back: &COUNTED, own: &[] };
-        let (key, _) = key.encode_into(&mut room)?;
+        let (key, _) = key(&[self.key]).encode_into(&mut room)?;
         store.decide_one_at_once(key, &self.limit.in_share(*SHARE), self.cost, now)
     }
 
     fn plan(&self, ticket: Ticket) -> Plan {
-        let key = PreparedKey { front: &DOMAIN, home: &[self.key], back: &COUNTED, own: &[] };
         let limit = self.limit.in_share(*SHARE);
         let mut plan = Plan::new();
         plan.set_ticket(ticket);
-        plan.charge_prepared_when(&key, &limit, self.cost, Pay::IfAdmitted)
+        plan.charge_prepared_when(&key(&[self.key]), &limit, self.cost, Pay::IfAdmitted)
             .expect("one charge is a plan, and a part of a key that is long is hashed");
         plan
     }
+}
+
+/// The key of such a counter, by its name.
+fn key<'k>(name: &'k [&'k [u8]]) -> PreparedKey<'k> {
+    PreparedKey { front: &DOMAIN, home: name, back: &COUNTED, own: &[] }
 }
 
 /// Keys may be secret.

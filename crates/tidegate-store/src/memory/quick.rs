@@ -100,26 +100,6 @@ pub(super) fn decide_one(
     }
 }
 
-/// Decides about a charge on a counter that is not where it most likely would be, if it is nowhere else and what the charge leaves
-/// can be told at once.
-#[inline]
-fn decide_new<'a>(
-    table: &'a Table,
-    mut seat: Seat<'a>,
-    (limit, cost): (&Limit, u64),
-    now: Timestamp,
-    is_elsewhere: &impl Fn() -> bool,
-) -> Option<Verdict> {
-    let entry = table.registry.enter(limit)?;
-    if entry.has_both_widths() && table.is_beside(&seat, now) || is_elsewhere() {
-        return None;
-    }
-    let (packed, verdict) = swiftly((entry, limit), Packed::default(), now, cost)?;
-    let content = Content { hash: seat.hash, number: entry.number, packed: packed? };
-    let need = Need { share: entry.limit.share(), now, pinned: &[seat.hash] };
-    (table.claim_with(&mut seat, (content, entry), need) == Claim::Made).then_some(verdict)
-}
-
 /// The same where there is more to do.
 #[inline(never)]
 fn decide_one_slowly<'a>(
@@ -143,6 +123,26 @@ fn decide_one_slowly<'a>(
         }
     }
     None
+}
+
+/// Decides about a charge on a counter that is not where it most likely would be, if it is nowhere else and what the charge leaves
+/// can be told at once.
+#[inline]
+fn decide_new<'a>(
+    table: &'a Table,
+    mut seat: Seat<'a>,
+    (limit, cost): (&Limit, u64),
+    now: Timestamp,
+    is_elsewhere: &impl Fn() -> bool,
+) -> Option<Verdict> {
+    let entry = table.registry.enter(limit)?;
+    if entry.has_both_widths() && table.beside(&seat, now).is_some() || is_elsewhere() {
+        return None;
+    }
+    let (packed, verdict) = swiftly((entry, limit), Packed::default(), now, cost)?;
+    let content = Content { hash: seat.hash, number: entry.number, packed: packed? };
+    let need = Need { share: entry.limit.share(), now, pinned: &[seat.hash] };
+    (table.claim_with(&mut seat, (content, entry), need) == Claim::Made).then_some(verdict)
 }
 
 /// The same as [`attempt`] for one charge.

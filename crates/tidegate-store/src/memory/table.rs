@@ -166,27 +166,18 @@ impl Table {
     /// The same from a seat where it was not looked for yet.
     #[inline]
     pub(super) fn find_from<'a>(&'a self, mut seat: Seat<'a>, now: Timestamp) -> Seat<'a> {
-        if seat.find() { seat } else { self.find_beside(seat, now) }
+        if seat.find() { seat } else { self.beside(&seat, now).unwrap_or(seat) }
     }
 
-    /// The same from a seat where it is not.
+    /// Where a counter that has no place of this width stands among those of the other.
     #[inline]
-    pub(super) fn find_beside<'a>(&'a self, seat: Seat<'a>, now: Timestamp) -> Seat<'a> {
+    pub(super) fn beside(&self, seat: &Seat<'_>, now: Timestamp) -> Option<Seat<'_>> {
         let width = seat.width().other();
-        if !self.directory(width).is_empty() {
-            let mut other = self.seat(seat.hash, width, now);
-            if other.find() {
-                return other;
-            }
+        if self.directory(width).is_empty() {
+            return None;
         }
-        seat
-    }
-
-    /// Whether a counter that has no place of that width has one of the other.
-    #[inline]
-    pub(super) fn is_beside(&self, seat: &Seat<'_>, now: Timestamp) -> bool {
-        let width = seat.width().other();
-        !self.directory(width).is_empty() && self.seat(seat.hash, width, now).find()
+        let mut other = self.seat(seat.hash, width, now);
+        other.find().then_some(other)
     }
 
     /// Gives a counter a place with nothing in it yet, unless it has one, and finds it there.
