@@ -1,5 +1,6 @@
 //! Between two requests: a connection waits for bytes, for its server to go away, and for the time to look at the clock.
 
+mod bell;
 #[cfg(test)]
 mod tests;
 
@@ -10,6 +11,8 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::time::{Instant, Sleep, sleep_until};
+
+use bell::Bell;
 
 /// What happened.
 #[derive(Debug)]
@@ -29,18 +32,19 @@ pin_project_lite::pin_project! {
         has_heard: bool,
         #[pin]
         alarm: Sleep,
+        bell: Bell,
     }
 }
 
 impl<G: Future<Output = ()>> Between<G> {
     pub(crate) fn new(going: G, look_at: Instant) -> Self {
-        Self { going, has_heard: false, alarm: sleep_until(look_at) }
+        Self { going, has_heard: false, alarm: sleep_until(look_at), bell: Bell::default() }
     }
 
     /// Waits. Bytes come first, and go behind those that are there.
     ///
-    /// Where there are none, the others are asked each time: what woke the connection may have done so while it waited for
-    /// something else.
+    /// Where there are none, the others are asked if they rang: what woke the connection may have done so while it waited for
+    /// something else, so it is the bell that remembers it.
     pub(crate) async fn hear(
         mut self: Pin<&mut Self>,
         stream: &mut (impl AsyncRead + Unpin),
@@ -56,7 +60,7 @@ impl<G: Future<Output = ()>> Between<G> {
 
     /// Whether the server is going away and that was not heard before; for those to whom bytes come without a pause.
     pub(crate) async fn hears_of_going(mut self: Pin<&mut Self>) -> bool {
-        poll_fn(|context| Poll::Ready(self.as_mut().ask_whether_going(context))).await
+        poll_fn(|context| Poll::Ready(matches!(self.as_mut().ask(context), Poll::Ready(Event::Going)))).await
     }
 
     /// Looks at the clock at that time, or before: to wake too early costs less than to be set anew with each request.
@@ -64,20 +68,18 @@ impl<G: Future<Output = ()>> Between<G> {
         let mut this = self.project();
         if this.alarm.is_elapsed() || at < this.alarm.deadline() {
             this.alarm.as_mut().reset(at);
+            this.bell.forget();
         }
     }
 
-    fn ask(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Event> {
-        if self.as_mut().ask_whether_going(context) {
-            return Poll::Ready(Event::Going);
-        }
-        self.project().alarm.poll(context).map(|()| Event::Alarm)
-    }
-
-    fn ask_whether_going(self: Pin<&mut Self>, context: &mut Context<'_>) -> bool {
+    fn ask(self: Pin<&mut Self>, context: &Context<'_>) -> Poll<Event> {
         let this = self.project();
-        let hears = !*this.has_heard && this.going.poll(context).is_ready();
-        *this.has_heard |= hears;
-        hears
+        this.bell.ask(context, |context| {
+            if !*this.has_heard && this.going.poll(context).is_ready() {
+                *this.has_heard = true;
+                return Poll::Ready(Event::Going);
+            }
+            this.alarm.poll(context).map(|()| Event::Alarm)
+        })
     }
 }
