@@ -92,10 +92,11 @@ struct Inner<S> {
 impl<S: Store + 'static> Door<S> {
     /// A door to that engine.
     pub fn new(engine: Arc<Engine<S>>, clock: Clock, settings: DoorSettings) -> Self {
+        let may_wait = !engine.store().answers_at_once();
         let inner = Inner {
             engine,
             clock,
-            flight: Flight::new(settings.most_in_flight),
+            flight: Flight::new(settings.most_in_flight, may_wait),
             // One body of the largest size always fits, with what gRPC puts before it.
             #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
             bodies: Budget::new(settings.max_bodies_bytes.max(settings.max_body_bytes.saturating_add(5))),

@@ -164,7 +164,7 @@ settings! {
         "Which doors are encrypted: some of grpc, http, resp and admin, with commas between",
         |config, text| config.tls.doors = value::doors(text, &Tls::DOORS)?;
     "limits.in_flight" "TIDEGATE_LIMITS_IN_FLIGHT" None, "10000",
-        "Checks under way at once, for each door; beyond it comfort passes and security is kept",
+        "Checks that wait for the store at once, for each door; beyond it comfort passes and security is kept. None wait for counters in memory",
         |config, text| config.limits.in_flight = value::number(text, 1, 10_000_000)?;
     "limits.connections" "TIDEGATE_LIMITS_CONNECTIONS" None, "10000",
         "Connections open at once, for each door; further ones are closed at once",

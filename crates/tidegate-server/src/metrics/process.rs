@@ -23,7 +23,7 @@ pub(super) fn write(text: &mut Text, metrics: &Metrics) {
 
 fn ways(text: &mut Text, metrics: &Metrics) {
     let doors = || metrics.doors.iter().filter_map(|one| Some((one.name, one.door.as_ref()?)));
-    text.family("ratelimit_in_flight", Kind::Gauge, "Checks under way.");
+    text.family("ratelimit_in_flight", Kind::Gauge, "Checks that wait for the store.");
     for (name, door) in doors() {
         text.value(&[("door", name)], door.in_flight());
     }

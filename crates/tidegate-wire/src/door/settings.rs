@@ -10,7 +10,8 @@ use super::PartitionSecret;
 pub struct DoorSettings {
     /// Which headers are written.
     pub headers: headers::Settings,
-    /// The most checks under way at once; beyond, they are answered by class without being asked.
+    /// The most checks under way at once, where the store makes callers wait; beyond, they are answered by class without being
+    /// asked.
     pub most_in_flight: usize,
     /// What partition keys (`pk`) are hashed with. Without it, or unless the headers ask for them, none are told.
     pub pk_secret: Option<PartitionSecret>,

@@ -106,7 +106,7 @@ fn a_request_that_nobody_could_decide_is_told_so() {
 fn a_shed_request_is_told_when_to_return() {
     let rules = format!("{PER_USER}\ndefaults: {{ class: security }}");
     let (door, _) =
-        door_to(Reference::new(), &rules, DoorSettings { most_in_flight: 0, ..DoorSettings::default() });
+        door_to(Faulty::Stuck, &rules, DoorSettings { most_in_flight: 0, ..DoorSettings::default() });
     let decision = wait(door.check(&alice())).unwrap();
     let told = door.tell(&alice(), &decision);
     assert_eq!(told.headers["retry-after"], "1");

@@ -112,7 +112,7 @@ fn when_nobody_can_decide_the_class_does() {
 #[test]
 fn with_too_many_under_way_the_class_decides() {
     let settings = DoorSettings { most_in_flight: 0, ..DoorSettings::default() };
-    let service = Service::new(door_to(Reference::new(), RULES, settings).0, None);
+    let service = Service::new(door_to(Faulty::Stuck, RULES, settings).0, None);
     assert!(asked(&service, "TG.CHECK api user alice").contains("$4 open"));
     assert_eq!(asked(&service, "CL.THROTTLE k 1 1 60"), "*5 :0 :2 :2 :-1 :0");
     assert_eq!(service.door.overloads(), 2);
