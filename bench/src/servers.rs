@@ -24,6 +24,11 @@ const RATELIMIT: &str = "service_cmd";
 
 const THROTTLECRAB: &str = "throttlecrab-server";
 
+const LIMITADOR: &str = "limitador-server";
+
+/// The limit of its own that limitador's server gets: as many by user as everybody else's rules let pass.
+const LIMITADOR_LIMITS: &str = "- { namespace: bench, max_value: 1000000, seconds: 3600, conditions: [], variables: [\"descriptors[0]['user']\"] }\n";
+
 /// How long a server may take until it answers.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -48,8 +53,21 @@ impl Process {
     }
 
     /// limitador's library behind a service as its own: on one thread, in memory.
-    pub(crate) fn limitador() -> Result<Self> {
+    pub(crate) fn limitador_library() -> Result<Self> {
         Self::own(&["limitador".as_ref()])
+    }
+
+    /// limitador's own server, counters in memory, if it is there.
+    pub(crate) fn limitador(folder: &Path) -> Result<Option<Self>> {
+        let Some(program) = found(LIMITADOR) else { return Ok(None) };
+        let limits = folder.join("limitador.yaml");
+        std::fs::write(&limits, LIMITADOR_LIMITS)?;
+        let (grpc, http) = (free_address()?, free_address()?);
+        let mut command = Command::new(program);
+        command.args(["-b", "127.0.0.1", "-p", &grpc.port().to_string()]);
+        command.args(["-B", "127.0.0.1", "-P", &http.port().to_string()]);
+        command.arg(limits).arg("memory");
+        Self::other(command, vec![grpc, http]).map(Some)
     }
 
     /// throttlecrab's server, if it is there.
@@ -159,6 +177,13 @@ pub(crate) fn how_to_get_throttlecrab() -> &'static str {
     "throttlecrab is left out: there is no `throttlecrab-server` in target/tools/bin or on the path (it is built with `protoc`; Debian: \
      `apt-get install protobuf-compiler`):\n\n```sh\n\
      cargo install --locked --root target/tools throttlecrab-server@0.4.40\n```\n"
+}
+
+/// The same of limitador.
+pub(crate) fn how_to_get_limitador() -> &'static str {
+    "limitador's server is left out: there is no `limitador-server` in target/tools/bin or on the path. It is no package; where its \
+     repository can be had (it is built with `protoc`, `libclang`, `perl` and `make`):\n\n```sh\n\
+     cargo install --locked --root target/tools --git https://github.com/Kuadrant/limitador --tag v2.4.0 limitador-server\n```\n"
 }
 
 fn free_address() -> Result<SocketAddr> {

@@ -13,7 +13,7 @@ use super::target::{Target, cells, measure, over, table};
 use super::{Plan, Servers};
 use crate::bounds::{Figure, Found};
 use crate::report::{Figures, Table};
-use crate::servers::{Layout, Process, how_to_get_ratelimit, how_to_get_throttlecrab};
+use crate::servers::{Layout, Process, how_to_get_limitador, how_to_get_ratelimit, how_to_get_throttlecrab};
 
 /// Connections, and calls under way on each.
 const WIDTHS: [(usize, usize); 4] = [(1, 128), (3, 43), (8, 16), (64, 2)];
@@ -27,7 +27,8 @@ const SHARED: &str = "Tidegate, `--runtime shared`";
 const EMPTY: &str = "empty service, our layout";
 const EMPTY_BY_DEFAULT: &str = "empty service, tokio's default";
 const THROTTLECRAB: &str = "throttlecrab";
-const LIMITADOR: &str = "limitador's library, empty service";
+const LIMITADOR: &str = "limitador";
+const LIMITADOR_LIBRARY: &str = "limitador's library, empty service";
 const RATELIMIT: &str = "envoyproxy/ratelimit";
 
 pub(super) const ENVOY: &str = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
@@ -37,15 +38,16 @@ pub(super) fn report(plan: &Plan, servers: &Servers<'_>, found: &mut Found) -> R
     println!("### gRPC\n");
     println!(
         "One descriptor, 100 000 keys, 128 calls under way. Microseconds of the server's processor time per decision: median \
-         (quartiles), and the median of the ratios to ours in the same round. throttlecrab has a call of its own; limitador is its \
-         library behind a service of ours on one thread, as its server does it; envoyproxy/ratelimit has a Redis whose time is not \
-         counted here.\n"
+         (quartiles), and the median of the ratios to ours in the same round. throttlecrab has a call of its own; limitador is \
+         its server with counters in memory, and its library alone behind a service of ours on one thread, as its server does it; \
+         envoyproxy/ratelimit has a Redis whose time is not counted here.\n"
     );
     let redis = Server::start();
     let others = Others {
         empty: Process::empty(Layout::Cores)?,
         empty_by_default: Process::empty(Layout::Default)?,
-        limitador: Process::limitador()?,
+        limitador: Process::limitador(servers.folder)?,
+        limitador_library: Process::limitador_library()?,
         ratelimit: Process::ratelimit(&redis, servers.folder)?,
     };
     let runtime = runtime()?;
@@ -72,6 +74,9 @@ pub(super) fn report(plan: &Plan, servers: &Servers<'_>, found: &mut Found) -> R
     if others.ratelimit.is_none() {
         println!("{}", how_to_get_ratelimit());
     }
+    if others.limitador.is_none() {
+        println!("{}", how_to_get_limitador());
+    }
     if servers.throttlecrab.is_none() {
         println!("{}", how_to_get_throttlecrab());
     }
@@ -81,7 +86,8 @@ pub(super) fn report(plan: &Plan, servers: &Servers<'_>, found: &mut Found) -> R
 struct Others {
     empty: Process,
     empty_by_default: Process,
-    limitador: Process,
+    limitador: Option<Process>,
+    limitador_library: Process,
     ratelimit: Option<Process>,
 }
 
@@ -100,7 +106,8 @@ fn targets<'a>(
         (EMPTY, Some(&others.empty)),
         (EMPTY_BY_DEFAULT, Some(&others.empty_by_default)),
         (THROTTLECRAB, servers.throttlecrab.as_ref()),
-        (LIMITADOR, Some(&others.limitador)),
+        (LIMITADOR, others.limitador.as_ref()),
+        (LIMITADOR_LIBRARY, Some(&others.limitador_library)),
         (RATELIMIT, others.ratelimit.as_ref()),
     ];
     let there = all.into_iter().filter_map(|(name, process)| Some((name, process?)));
@@ -118,6 +125,7 @@ fn note(targets: &[GrpcTarget<'_>], found: &mut Found) {
     found.note(Figure::GrpcOverEmptyByDefault, over(targets, EMPTY_BY_DEFAULT));
     found.note(Figure::GrpcOverThrottlecrab, over(targets, THROTTLECRAB));
     found.note(Figure::GrpcOverLimitador, over(targets, LIMITADOR));
+    found.note(Figure::GrpcOverLimitadorLibrary, over(targets, LIMITADOR_LIBRARY));
     found.note(Figure::GrpcOverRatelimit, over(targets, RATELIMIT));
 }
 

@@ -1,7 +1,7 @@
 //! limitador behind Envoy's service, as its own server does it: one thread, counters in memory, expressions over descriptors.
 //!
-//! Its server cannot be had from the registry of packages, its library can. What is left out here costs its server more: metrics,
-//! traces, and the headers that it can add.
+//! Its server is no package, its library is. What is left out here costs its server more: metrics, traces, and the headers that it
+//! can add.
 
 use std::collections::HashMap;
 

@@ -200,15 +200,18 @@ async fn serve_one<D: Serves>(
     let peer = stream.peer_addr()?;
     // From here on its core hears of it.
     let stream = TcpStream::from_std(stream.into_std()?)?;
-    match door.tls() {
-        None => Arc::clone(door).drive((stream, Peer::at(peer)), phase).await,
-        Some((encrypted, inside)) => {
-            let stream = encrypted.accept(stream, inside, seat).await?;
-            let peer = Peer::showing(peer, tls::shown(&stream));
-            Arc::clone(door).drive((stream, peer), phase).await;
-        }
-    }
-    Ok(())
+    let Some((encrypted, inside)) = door.tls() else {
+        Arc::clone(door).drive((stream, Peer::at(peer)), phase).await;
+        return Ok(());
+    };
+    // It is three times as large, and plain connections should not have to keep room for it.
+    Box::pin(async {
+        let stream = encrypted.accept(stream, inside, seat).await?;
+        let peer = Peer::showing(peer, tls::shown(&stream));
+        Arc::clone(door).drive((stream, peer), phase).await;
+        Ok(())
+    })
+    .await
 }
 
 /// Serves a connection if there is room for it; otherwise it is closed at once, which is better than letting it wait.
