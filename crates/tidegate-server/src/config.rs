@@ -297,7 +297,7 @@ impl Default for Tls {
 /// Bounds on everything that callers can make grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Checks under way at once, for each door.
+    /// Checks that wait for the store at once, for each door.
     pub in_flight: usize,
     /// Connections open at once, for each door.
     pub connections: usize,

@@ -36,6 +36,10 @@ impl<T: Talker> Crowd<T> {
             // How often it has ticked does not matter: the clock says what is due.
             rustix::io::read(ticks.get_ref(), &mut [0; 8])?;
             ticked.clear_ready();
+            // Whoever comes to an end already has failed, and nobody needs to hear the rest.
+            if let Some(task) = tasks.try_join_next() {
+                task.context("a task has come to an end of its own")??;
+            }
             let now = Instant::now();
             while next < checks.end {
                 let due = start + due_after(next);

@@ -39,22 +39,12 @@ pub(super) fn read(bytes: &[u8], from: usize) -> Result<Option<Header>, Protocol
 /// there.
 #[inline]
 pub(super) fn short(bytes: &[u8], from: usize, kind: u8) -> Option<(usize, usize)> {
-    let line = u32::from_le_bytes(*bytes.get(from..)?.first_chunk()?);
-    let [_, first, second, _] = line.to_le_bytes();
-    if line & ONE_DIGIT.0 == ONE_DIGIT.1 | u32::from(kind) {
-        return Some((digit(first)?, from + 4));
+    let digit = |byte: u8| usize::from(byte - b'0');
+    match *bytes.get(from..)?.first_chunk::<5>()? {
+        [first, ones @ b'0'..=b'9', b'\r', b'\n', _] if first == kind => Some((digit(ones), from + 4)),
+        [first, tens @ b'0'..=b'9', ones @ b'0'..=b'9', b'\r', b'\n'] if first == kind => {
+            Some((digit(tens) * 10 + digit(ones), from + 5))
+        }
+        _ => None,
     }
-    let is_short =
-        line & TWO_DIGITS.0 == TWO_DIGITS.1 | u32::from(kind) && bytes.get(from + 4) == Some(&b'\n');
-    is_short.then_some((digit(first)? * 10 + digit(second)?, from + 5))
-}
-
-/// The bytes of such a line that are always the same, but for the first, and what they are: with one digit, and with two, where
-/// one more follows.
-const ONE_DIGIT: (u32, u32) = (0xffff_00ff, u32::from_le_bytes(*b"\0\0\r\n"));
-const TWO_DIGITS: (u32, u32) = (0xff00_00ff, u32::from_le_bytes(*b"\0\0\0\r"));
-
-fn digit(byte: u8) -> Option<usize> {
-    let digit = byte.wrapping_sub(b'0');
-    (digit < 10).then_some(usize::from(digit))
 }
