@@ -42,6 +42,7 @@ deep: ## long runs: fuzzing, many more random cases and seeds, more orders of th
 	TIDEGATE_SEEDS=500 cargo test --locked --release -p tidegate-store --test store conformance
 	cargo test --locked --release -p tidegate-store --test store a_hundred_million -- --ignored
 	PROPTEST_CASES=2000 cargo test --locked --release -p tidegate-redis --test redis differential
+	CARGO_TARGET_DIR=target/bench cargo test --quiet --locked --release --manifest-path bench/Cargo.toml
 	$(MAKE) bench QUICK=1
 	$(MAKE) fuzz
 	@if cargo +nightly miri --version >/dev/null 2>&1; then \

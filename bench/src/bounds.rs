@@ -225,7 +225,7 @@ const DOORS: [Row; 14] = [
     (Figure::PipelinedOverThrottlecrab, "the same, 16 commands at once", "at most 0.35x", (2, "x")),
     (
         Figure::GrpcLatency,
-        "99 of 100 answered within, half of the capacity, in half of all stretches of 50 ms, gRPC",
+        "99 of 100 answered within, half of the capacity, while no core stood still, gRPC",
         "below 1 ms",
         (3, " ms"),
     ),

@@ -2,7 +2,6 @@
 
 mod pace;
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -25,8 +24,8 @@ pub(super) struct Times {
     each: Vec<Duration>,
     /// How late each was begun, where it was due at a time: the load's own share.
     late: Vec<Duration>,
-    /// When it was due, from the beginning on.
-    due: Vec<Duration>,
+    /// When it was due.
+    due: Vec<Instant>,
     pub(super) whole: Duration,
 }
 
@@ -36,14 +35,11 @@ impl Times {
         within(&self.each, share)
     }
 
-    /// The same of those that were due in each stretch of that length: the median of all stretches.
-    pub(super) fn usually_within(&self, share: f64, stretch: Duration) -> Duration {
-        let mut stretches: BTreeMap<u128, Vec<Duration>> = BTreeMap::new();
-        for (due, taken) in self.due.iter().zip(&self.each) {
-            stretches.entry(due.as_nanos() / stretch.as_nanos()).or_default().push(*taken);
-        }
-        let each: Vec<Duration> = stretches.values().map(|taken| within(taken, share)).collect();
-        within(&each, 0.5)
+    /// The same of those that were due when it counts; and how many they are.
+    pub(super) fn within_where(&self, share: f64, counts: impl Fn(Instant) -> bool) -> (Duration, usize) {
+        let counting = self.due.iter().zip(&self.each).filter(|(due, _)| counts(**due));
+        let each: Vec<Duration> = counting.map(|(_, taken)| *taken).collect();
+        (within(&each, share), each.len())
     }
 
     /// The time that this share of checks was begun within.

@@ -27,8 +27,8 @@ pin_project_lite::pin_project! {
         #[pin]
         future: F,
         limit: Duration,
-        #[pin]
-        alarm: Option<Sleep>,
+        // Apart, since most are never set.
+        alarm: Option<Pin<Box<Sleep>>>,
     }
 }
 
@@ -42,13 +42,8 @@ impl<F: Future> Future for Guarded<F> {
             Ok(Poll::Ready(output)) => return Poll::Ready(Ok(output)),
             Ok(Poll::Pending) => {}
         }
-        if this.alarm.is_none() {
-            this.alarm.set(Some(sleep(*this.limit)));
-        }
-        match this.alarm.as_pin_mut() {
-            Some(alarm) => alarm.poll(context).map(|()| Err(Failed::Late)),
-            None => Poll::Pending,
-        }
+        let alarm = this.alarm.get_or_insert_with(|| Box::pin(sleep(*this.limit)));
+        alarm.as_mut().poll(context).map(|()| Err(Failed::Late))
     }
 }
 

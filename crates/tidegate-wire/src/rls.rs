@@ -63,11 +63,11 @@ impl<S: Store + 'static> Service<S> {
     }
 
     /// Answers it.
-    pub async fn finish<B>(&self, begun: Begun<B>) -> Response<Reply>
+    pub fn finish<B>(&self, begun: Begun<B>) -> impl Future<Output = Response<Reply>>
     where
         B: Body<Data = Bytes> + Unpin,
     {
-        call::finish(&self.door, begun).await
+        call::finish(&self.door, begun)
     }
 }
 

@@ -3,28 +3,20 @@
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::ops::Range;
-use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
-};
-use tokio::io::unix::AsyncFd;
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, yield_now};
 
 use super::super::talk::Talker;
 use super::{Crowd, Times};
 
-/// How often it is looked for checks that are due. The timers of the runtime are of a millisecond, and would bunch them.
-const TICK: Duration = Duration::from_micros(50);
-
 impl<T: Talker> Crowd<T> {
     /// Asks so many times a second. A check that finds nobody free to ask it waits, and that is in its time.
     pub(in crate::doors) async fn pace(&mut self, checks: Range<usize>, per_second: f64) -> Result<Times> {
-        let (ticks, board) = (ticks()?, Arc::new(Board::new(checks.clone())));
+        let board = Arc::new(Board::new(checks.clone()));
         let mut tasks = JoinSet::new();
         for talker in self.talkers.drain(..) {
             tasks.spawn(ask_what_is_due(talker, Arc::clone(&board)));
@@ -32,10 +24,6 @@ impl<T: Talker> Crowd<T> {
         let (start, mut next) = (Instant::now(), checks.start);
         let due_after = |check| Duration::from_secs_f64((check - checks.start) as f64 / per_second);
         while next < checks.end {
-            let mut ticked = ticks.readable().await?;
-            // How often it has ticked does not matter: the clock says what is due.
-            rustix::io::read(ticks.get_ref(), &mut [0; 8])?;
-            ticked.clear_ready();
             // Whoever comes to an end already has failed, and nobody needs to hear the rest.
             if let Some(task) = tasks.try_join_next() {
                 task.context("a task has come to an end of its own")??;
@@ -49,6 +37,8 @@ impl<T: Talker> Crowd<T> {
                 board.put((next, due));
                 next += 1;
             }
+            // No timer, and no sleep: those that the system has are late, and a core that sleeps takes long to wake.
+            yield_now().await;
         }
         board.end();
         while let Some(task) = tasks.join_next().await {
@@ -56,7 +46,7 @@ impl<T: Talker> Crowd<T> {
         }
         let whole = start.elapsed();
         let (each, late) = std::mem::take(&mut board.state().taken).into_iter().unzip();
-        Ok(Times { each, late, due: checks.clone().map(due_after).collect(), whole })
+        Ok(Times { each, late, due: checks.clone().map(|check| start + due_after(check)).collect(), whole })
     }
 }
 
@@ -134,14 +124,4 @@ async fn ask_what_is_due<T: Talker>(mut talker: T, board: Arc<Board>) -> Result<
         board.state().taken[place] = (due.elapsed(), late);
     }
     Ok(talker)
-}
-
-/// Ticks that a task can wait for.
-#[expect(unsafe_code, reason = "a descriptor cannot be waited for without")]
-fn ticks() -> Result<AsyncFd<OwnedFd>> {
-    let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
-    let tick = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
-    timerfd_settime(&timer, TimerfdTimerFlags::empty(), &Itimerspec { it_interval: tick, it_value: tick })?;
-    // SAFETY: an owned descriptor is the same one, and open, for as long as it lives.
-    Ok(unsafe { AsyncFd::register(timer) }?)
 }

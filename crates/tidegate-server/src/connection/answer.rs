@@ -139,7 +139,7 @@ impl Question {
         match (self, &door.shortcut) {
             (Self::Call(begun), Some(Shortcut::Call(calls))) => calls.finish(begun).await.map(Reply::Call),
             (Self::Check(begun), Some(Shortcut::Check(checks))) => {
-                checks.finish(begun).await.map(Reply::Routed)
+                Box::pin(checks.finish(begun)).await.map(Reply::Routed)
             }
             (Self::Routed(route), _) => {
                 let Ok(response) = route.await;

@@ -44,29 +44,34 @@ pub(super) fn begin<S: Store + 'static, B>(
     Begun { body, asker }
 }
 
-pub(super) async fn finish<S, B>(door: &Door<S>, begun: Begun<B>) -> Response<Reply>
+/// Whoever waits carries this about, so that there should be little of it: what is large is used where it lies, or is put apart.
+#[expect(clippy::manual_async_fn, reason = "an async function would keep what it is given twice")]
+pub(super) fn finish<S, B>(door: &Door<S>, mut begun: Begun<B>) -> impl Future<Output = Response<Reply>>
 where
     S: Store + 'static,
     B: Body<Data = Bytes> + Unpin,
 {
-    let asker = match begun.asker {
-        Ok(asker) => asker,
-        Err(answer) => return *answer,
-    };
-    let answer = match body::read(begun.body, door.settings().max_body_bytes, door.bodies()).await {
-        Ok((message, _share)) if door.engine().store().answers_at_once() => {
-            ask_at_once(door, &asker, &message)
+    async move {
+        let asker = match begun.asker {
+            Ok(ref asker) => asker,
+            Err(answer) => return *answer,
+        };
+        let read = body::read(&mut begun.body, door.settings().max_body_bytes, door.bodies()).await;
+        let answer = match read {
+            Ok((message, _share)) if door.engine().store().answers_at_once() => {
+                ask_at_once(door, asker, &message)
+            }
+            Ok((message, _share)) => Box::pin(within(door, asker, &message)).await,
+            Err(status) => Err(status),
+        };
+        match answer {
+            Ok(message) => {
+                let mut response = Response::new(Reply::new(message));
+                response.headers_mut().insert(CONTENT_TYPE, GRPC);
+                response
+            }
+            Err(status) => status.into_http(),
         }
-        Ok((message, _share)) => within(door, &asker, &message).await,
-        Err(status) => Err(status),
-    };
-    match answer {
-        Ok(message) => {
-            let mut response = Response::new(Reply::new(message));
-            response.headers_mut().insert(CONTENT_TYPE, GRPC);
-            response
-        }
-        Err(status) => status.into_http(),
     }
 }
 
@@ -112,12 +117,12 @@ fn ask_at_once<S: Store + 'static>(door: &Door<S>, asker: &Asker, message: &[u8]
 
 /// Asks a store that makes callers wait, as long as this one does.
 async fn within<S: Store + 'static>(door: &Door<S>, asker: &Asker, message: &[u8]) -> Result<Bytes, Status> {
-    deadline::within(asker.deadline, Box::pin(ask(door, asker, message))).await?
+    deadline::within(asker.deadline, ask(door, asker, message)).await?
 }
 
 async fn ask<S: Store + 'static>(door: &Door<S>, asker: &Asker, message: &[u8]) -> Result<Bytes, Status> {
-    let request = decode::request(message, asker.patience);
-    let mut request = request.map_err(|unreadable| {
+    let mut request = ratelimit::Request { patience: asker.patience, ..ratelimit::Request::default() };
+    decode::request(message, &mut request).map_err(|unreadable| {
         door.note_malformed();
         Status::invalid_argument(format!("the message cannot be read: {unreadable}"))
     })?;

@@ -1,13 +1,11 @@
 //! What Envoy sends.
 
 use super::protobuf::{Fields, Unreadable};
-use crate::door::Patience;
 use crate::ratelimit::{Asked, AskedLimit, Request, Unit};
 
-/// A `RateLimitRequest`. As protobuf wants it: what is unknown is passed over, of what is there twice the last counts, and
+/// A `RateLimitRequest`, into an empty one: they are large. As protobuf wants it: what is unknown is passed over, of what is there twice the last counts, and
 /// messages are merged.
-pub(super) fn request(message: &[u8], patience: Patience) -> Result<Request<'_>, Unreadable> {
-    let mut request = Request { patience, ..Request::default() };
+pub(super) fn request<'b>(message: &'b [u8], request: &mut Request<'b>) -> Result<(), Unreadable> {
     let mut fields = Fields::new(message);
     while let Some((field, value)) = fields.next()? {
         match field {
@@ -17,7 +15,7 @@ pub(super) fn request(message: &[u8], patience: Patience) -> Result<Request<'_>,
             _ => {}
         }
     }
-    Ok(request)
+    Ok(())
 }
 
 fn asked(message: &[u8]) -> Result<Asked<'_>, Unreadable> {

@@ -165,11 +165,15 @@ impl Writer {
         }
     }
 
-    #[cold]
+    /// For the length of a message that was written with one byte left for it.
     fn make_room(&mut self, start: usize, length: usize) {
-        let mut written = Self::default();
-        written.varint(length as u64);
-        self.0.splice(start - 1..start, written.0);
+        let (end, bytes) = (self.0.len(), (usize::BITS - length.leading_zeros()).div_ceil(7) as usize);
+        self.0.resize(end + bytes - 1, 0);
+        self.0.copy_within(start..end, start + bytes - 1);
+        for (place, byte) in self.0[start - 1..].iter_mut().take(bytes).enumerate() {
+            let more = if place + 1 < bytes { 0x80 } else { 0 };
+            *byte = low((length >> (7 * place)) as u64) & 0x7F | more;
+        }
     }
 
     fn varint(&mut self, mut number: u64) {

@@ -16,6 +16,7 @@ use proptest::prelude::*;
 use prost::Message as _;
 use serde_json::{Map, Value as Json, json};
 
+use super::super::protobuf::{Unreadable, Writer};
 use super::super::{decode, encode};
 use crate::door::Patience;
 use crate::door::tests::{door, wait};
@@ -81,9 +82,14 @@ fn borrowed(message: &RateLimitRequest) -> Request<'_> {
     }
 }
 
+fn read(bytes: &[u8]) -> Result<Request<'_>, Unreadable> {
+    let mut request = Request::default();
+    decode::request(bytes, &mut request).map(|()| request)
+}
+
 fn reads_as_the_generated_code_does(bytes: &[u8]) -> Result<(), TestCaseError> {
     let theirs = RateLimitRequest::decode(bytes);
-    match (&theirs, decode::request(bytes, Patience::default())) {
+    match (&theirs, read(bytes)) {
         (Ok(theirs), Ok(ours)) => prop_assert_eq!(borrowed(theirs), ours),
         (Err(_), Err(_)) => {}
         (theirs, ours) => prop_assert!(false, "{theirs:?} beside {ours:?}"),
@@ -101,7 +107,7 @@ proptest! {
     fn so_is_rubbish(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         reads_as_the_generated_code_does(&bytes)?;
         let (door, _) = door(super::RULES);
-        if let Ok(request) = decode::request(&bytes, Patience::default()) {
+        if let Ok(request) = read(&bytes) {
             let answer = wait(ratelimit::answer(&door, &request, |response| encode::response(&response)));
             prop_assert!(answer.is_ok() || matches!(answer, Err(Failure::Malformed(_) | Failure::Sent(_))));
         }
@@ -111,9 +117,20 @@ proptest! {
 #[test]
 fn groups_are_passed_over_and_their_depth_is_bounded() {
     let nested = |depth: usize| [vec![0x7B; depth], vec![0x7C; depth]].concat();
-    assert!(decode::request(&nested(100), Patience::default()).is_ok());
-    assert!(decode::request(&nested(101), Patience::default()).is_err());
-    assert!(decode::request(&vec![0x7B; 100_000], Patience::default()).is_err());
+    assert!(read(&nested(100)).is_ok());
+    assert!(read(&nested(101)).is_err());
+    assert!(read(&vec![0x7B; 100_000]).is_err());
+}
+
+#[test]
+fn a_message_in_a_message_has_its_length_before_it() {
+    for length in [0, 1, 126, 127, 128, 129, 16_383, 16_384, 2_097_151, 2_097_152] {
+        let (text, mut out) = (vec![b'x'; length], Writer::default());
+        out.message(2, |out| out.0.extend_from_slice(&text));
+        let mut expected = vec![2 << 3 | 2];
+        prost::encoding::encode_varint(length as u64, &mut expected);
+        assert_eq!(out.0, [expected, text].concat());
+    }
 }
 
 #[test]
