@@ -5,16 +5,18 @@ mod answer;
 mod reply;
 mod whole;
 mod plain;
+mod turn;
 
 pub(crate) use answer::Shortcut;
 
+use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::Request;
 use hyper::body::Incoming;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tidegate_wire::trust::Peer;
 use tokio::io::AsyncWriteExt as _;
@@ -26,6 +28,7 @@ use crate::listener::{Counts, Door, Phase, Serves, Wire, reached};
 use crate::tls::{Inside, Tls};
 use answer::Activity;
 use plain::Ended;
+use turn::{Came, Turns};
 use whole::Whole;
 
 /// Bytes that are kept of a request's head.
@@ -91,7 +94,8 @@ async fn drive<S: Wire>((mut stream, peer): (S, Peer), door: Arc<Door>, mut phas
             answer::answer(Arc::clone(&door), Arc::clone(&activity), (request, peer.as_ref()), says_farewell)
         })
     };
-    let builder = builder(&door.limits, speaks);
+    let came = Came::default();
+    let (builder, mut turns) = (builder(&door.limits, speaks, came.clone()), Turns::new(came));
     let mut connection = pin!(builder.serve_connection(TokioIo::new(Whole::new(first, stream)), service));
     let mut deadline = Instant::now() + door.limits.idle_timeout;
     let mut ending = false;
@@ -99,7 +103,7 @@ async fn drive<S: Wire>((mut stream, peer): (S, Peer), door: Arc<Door>, mut phas
         tokio::select! {
             // What has come is read before it is told to end: it may be the beginning of a request.
             biased;
-            ended = connection.as_mut() => {
+            ended = poll_fn(|context| turns.poll(connection.as_mut(), context)) => {
                 if let Err(error) = ended {
                     tracing::debug!(door = %door.name, %error, "connection");
                 }
@@ -140,8 +144,8 @@ enum Speaks {
     Http2,
 }
 
-fn builder(limits: &Limits, speaks: Speaks) -> Builder<TokioExecutor> {
-    let mut builder = Builder::new(TokioExecutor::new());
+fn builder(limits: &Limits, speaks: Speaks, came: Came) -> Builder<Came> {
+    let mut builder = Builder::new(came);
     builder
         .http1()
         .timer(TokioTimer::new())
@@ -150,6 +154,8 @@ fn builder(limits: &Limits, speaks: Speaks) -> Builder<TokioExecutor> {
     builder
         .http2()
         .timer(TokioTimer::new())
+        // Nobody who calls by gRPC asks for the date.
+        .auto_date_header(!matches!(speaks, Speaks::Http2))
         .max_concurrent_streams(limits.streams)
         .max_header_list_size(HEAD_BYTES)
         .keep_alive_interval(KEEP_ALIVE.0)
