@@ -57,7 +57,8 @@ pub(crate) fn report(plan: &Plan, found: &mut Found) -> Result<()> {
 /// How long answers take, which has the cores to itself.
 pub(crate) fn report_answers(plan: &Plan, found: &mut Found) -> Result<()> {
     println!("## Time to answer at half of the capacity\n");
-    latency::report(plan, &rules()?.path().join("ours"), found)
+    let folder = rules()?;
+    latency::report(plan, &folder.path().join("ours"), found)
 }
 
 /// Who is asked, but for those that need more to live.

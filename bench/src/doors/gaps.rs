@@ -68,11 +68,7 @@ impl Watch {
 
 fn watch(core: usize, is_over: &AtomicBool) -> Result<Vec<Gap>> {
     keep_to(core)?;
-    if setpriority_process(None, -20).is_err() && core == 0 {
-        eprintln!(
-            "answers: without the right to go before others, those who watch may see more gaps than there are"
-        );
-    }
+    go_first();
     let mut gaps = Vec::new();
     while !is_over.load(Relaxed) {
         let start = Instant::now();
@@ -83,6 +79,15 @@ fn watch(core: usize, is_over: &AtomicBool) -> Result<Vec<Gap>> {
         }
     }
     Ok(gaps)
+}
+
+/// Whether a thread may go before all others. Without, the load may be taken for the machine, and more is left out.
+pub(super) fn may_go_first() -> bool {
+    spawn(go_first).join().unwrap_or_default()
+}
+
+fn go_first() -> bool {
+    setpriority_process(None, -20).is_ok()
 }
 
 /// When cores stood still.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use tokio::runtime::Runtime;
 
-use super::gaps::{AFTER, BEFORE, Watch};
+use super::gaps::{AFTER, BEFORE, Watch, may_go_first};
 use super::load::{Crowd, runtime};
 use super::requests::Requests;
 use super::talk::{Talker, connect_grpc, connect_http, connect_resp};
@@ -54,10 +54,15 @@ pub(super) fn report(plan: &Plan, rules: &Path, found: &mut Found) -> Result<()>
             format!("Cores sleep meanwhile, and the times that they take to wake are in it: {error}.")
         }
     };
+    let first = if may_go_first() {
+        "that go before all others"
+    } else {
+        "that may not go before others, as they should,"
+    };
     println!(
         "The load has a core to itself, and the server the others. What is asked for as fast as it is answered comes first; then half as \
          many checks a second, for {SECONDS} s, on a schedule that waits for nobody; {} rounds, and the median of each. Milliseconds from when a check was due until it was \
-         answered, and until it was begun, which is the load's own delay and in all the others. {sleep} Threads that go before all others \
+         answered, and until it was begun, which is the load's own delay and in all the others. {sleep} Threads {first} \
          and wake every millisecond tell when the machine itself stood still: for what part of the time, how long at most, and which \
          checks are left without those that were due up to {} ms before that, or after it for {AFTER} times as long.\n",
         plan.answer_rounds,

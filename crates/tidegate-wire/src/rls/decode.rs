@@ -3,8 +3,8 @@
 use super::protobuf::{Fields, Unreadable};
 use crate::ratelimit::{Asked, AskedLimit, Request, Unit};
 
-/// A `RateLimitRequest`, into an empty one: they are large. As protobuf wants it: what is unknown is passed over, of what is there twice the last counts, and
-/// messages are merged.
+/// A `RateLimitRequest`, into an empty one: they are large. As protobuf wants it: what is unknown is passed over, of what is
+/// there twice the last counts, and messages are merged.
 pub(super) fn request<'b>(message: &'b [u8], request: &mut Request<'b>) -> Result<(), Unreadable> {
     let mut fields = Fields::new(message);
     while let Some((field, value)) = fields.next()? {
