@@ -50,10 +50,11 @@ Options:
   --keys N,N,..    numbers of keys to time; 1 is one hot key (default 1,100000,10000000)
   --help           this text
 
-Usage: tidegate-bench load grpc|http|resp ADDRESS [--connections N] [--together N] [--checks N] [--rate N]
-  asks a server that is already there: 100 000 users of the domain `bench` (gRPC, descriptor `user`) or `plain` (HTTP, attribute
-  `user`), or THROTTLE; as fast as it answers, or so many times a second whether or not it does. Together are the calls under way
-  on a connection of gRPC, and the commands that are sent at once over the Redis protocol (default 16)
+Usage: tidegate-bench load grpc|http|resp ADDRESS [--connections N] [--together N] [--descriptors 1-4] [--checks N] [--rate N]
+  asks a server that is already there: 100 000 users of the domain `bench` (gRPC, descriptor `user`, then `limit-1` to `limit-3`)
+  or `plain` (HTTP, attribute `user`), or THROTTLE; as fast as it answers, or so many times a second whether or not it does.
+  Together are the calls under way on a connection of gRPC, and the commands that are sent at once over the Redis protocol
+  (default 16)
 ";
 
 /// The parts of a report, in the order in which they are printed.
@@ -230,11 +231,20 @@ fn serve(mut arguments: Parser) -> Result<Action> {
 fn load(mut arguments: Parser) -> Result<Action> {
     let door = arguments.value()?.string()?.parse()?;
     let address = arguments.value()?.parse()?;
-    let mut load = doors::Load { door, address, connections: 8, checks: 100_000, together: 16, rate: None };
+    let mut load = doors::Load {
+        door,
+        address,
+        connections: 8,
+        checks: 100_000,
+        together: 16,
+        descriptors: 1,
+        rate: None,
+    };
     while let Some(argument) = arguments.next()? {
         match argument {
             Arg::Long("connections") => load.connections = arguments.value()?.parse::<usize>()?.max(1),
             Arg::Long("together") => load.together = arguments.value()?.parse::<usize>()?.max(1),
+            Arg::Long("descriptors") => load.descriptors = arguments.value()?.parse::<usize>()?.clamp(1, 4),
             Arg::Long("checks") => load.checks = arguments.value()?.parse::<usize>()?.max(1),
             Arg::Long("rate") => load.rate = Some(arguments.value()?.parse::<f64>()?.max(1.0)),
             other => bail!("{}\nhint: --help lists the options", other.unexpected()),

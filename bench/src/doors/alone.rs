@@ -19,6 +19,8 @@ pub(crate) struct Load {
     pub(crate) checks: usize,
     /// Calls under way on each connection of gRPC, and commands sent at once over the Redis protocol.
     pub(crate) together: usize,
+    /// Of a call over gRPC, each with a limit of its own.
+    pub(crate) descriptors: usize,
     /// Checks per second; as fast as they are answered without it.
     pub(crate) rate: Option<f64>,
 }
@@ -48,7 +50,7 @@ pub(crate) fn run(load: &Load) -> Result<()> {
     let times = runtime.block_on(async {
         match load.door {
             Door::Grpc => {
-                let requests = Arc::new(Requests::envoy(1));
+                let requests = Arc::new(Requests::envoy(load.descriptors));
                 let width = (load.connections, load.together);
                 ask(load, connect_grpc((load.address, ENVOY), &requests, width).await?, 1).await
             }

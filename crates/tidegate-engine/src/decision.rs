@@ -12,7 +12,7 @@ use tidegate_rules::rule::{Action, Counted, Mode, Rule, RuleLimit};
 use tidegate_store::Answer;
 
 use crate::loaded::LoadedDomain;
-use crate::meaning::{Meaning, Tier};
+use crate::meaning::{Meaning, Part, Tier};
 use crate::settle::UNDECIDED_RETRY_US;
 
 pub(crate) use judged::Judged;
@@ -206,7 +206,7 @@ impl Decision {
     /// The rule that decided, by one of its limits or by itself.
     pub fn deciding_rule(&self) -> Option<&Rule> {
         match self.deciding? {
-            Deciding::Limit(_) => self.deciding_limit()?.rule,
+            Deciding::Limit(place) => self.rule_of(self.meaning.parts.get(usize::from(place))?),
             Deciding::Rule(rule) => self.rule(rule),
             Deciding::Nobody(..) => None,
         }
@@ -238,6 +238,9 @@ impl Decision {
 
     /// Why, as a code: `ok`, `endpoint-rate`, `tenant-quota`, `user-concurrency`, `blocked`, `bypassed`, `undecided`, `last-resort`, …
     pub fn reason(&self) -> Cow<'static, str> {
+        if self.outcome == Outcome::Allow && matches!(self.deciding, Some(Deciding::Limit(_))) {
+            return "ok".into();
+        }
         match (self.deciding, self.deciding_limit()) {
             (_, Some(view)) if view.blocked_us > 0 && !self.allowed() => "blocked".into(),
             (_, Some(view)) if self.outcome != Outcome::Allow => match view.rule {
@@ -278,13 +281,17 @@ impl Decision {
         }
     }
 
+    fn rule_of(&self, part: &Part) -> Option<&Rule> {
+        if part.at.tier == Tier::Override { None } else { self.rule(part.at.rule) }
+    }
+
     fn rule(&self, rule: u32) -> Option<&Rule> {
         self.domain()?.rules.get(rule as usize)
     }
 
     fn view<'d>(&'d self, judged: Judged<'d>) -> LimitView<'d> {
         let Judged { part, verdict, paid, blocked_us, .. } = judged;
-        let rule = if part.at.tier == Tier::Override { None } else { self.rule(part.at.rule) };
+        let rule = self.rule_of(part);
         let limits = rule.map(|rule| match part.at.tier {
             Tier::Named(tier) => {
                 rule.limits.tiers.get(usize::from(tier)).map_or(&rule.limits.own, |(_, limits)| limits)

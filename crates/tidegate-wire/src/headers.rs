@@ -7,42 +7,60 @@ mod settings;
 mod report;
 mod summary;
 mod list;
+mod lines;
 mod ietf;
 mod legacy;
 #[cfg(test)]
 mod tests;
 
-use http::header::{HeaderMap, HeaderName, RETRY_AFTER};
+use http::header::{HeaderMap, HeaderName};
 
 pub use legacy::denied_by;
+pub use lines::Lines;
 pub use report::{PartitionKey, Report, Unit};
 pub use settings::{Ietf, Legacy, SettingError, Settings};
 pub use summary::{Summary, most_restrictive};
 
+pub(crate) use legacy::who_denied;
+
 use ietf::PartitionKeys;
 
 /// `RateLimit-Policy`: the limits that apply, whatever is left of them.
-pub const RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+pub const RATELIMIT_POLICY: HeaderName = HeaderName::from_static(POLICY);
 /// `RateLimit`: what is left of each limit.
-pub const RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
+pub const RATELIMIT: HeaderName = HeaderName::from_static(STANDING);
 /// `RateLimit-Limit`: draft-03's amount of the most restrictive limit, then of each with its window.
-pub const RATELIMIT_LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
+pub const RATELIMIT_LIMIT: HeaderName = HeaderName::from_static(LIMIT);
 /// `RateLimit-Remaining`: draft-03's rest of the most restrictive limit.
-pub const RATELIMIT_REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
+pub const RATELIMIT_REMAINING: HeaderName = HeaderName::from_static(REMAINDER);
 /// `RateLimit-Reset`: draft-03's seconds until more of it is available.
-pub const RATELIMIT_RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
+pub const RATELIMIT_RESET: HeaderName = HeaderName::from_static(RESTORED);
 /// `X-RateLimit-Limit`: the amount of the most restrictive limit.
-pub const X_RATELIMIT_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+pub const X_RATELIMIT_LIMIT: HeaderName = HeaderName::from_static(X_LIMIT);
 /// `X-RateLimit-Remaining`: what is left of it.
-pub const X_RATELIMIT_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+pub const X_RATELIMIT_REMAINING: HeaderName = HeaderName::from_static(X_REMAINDER);
 /// `X-RateLimit-Reset`: when more of it is available.
-pub const X_RATELIMIT_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+pub const X_RATELIMIT_RESET: HeaderName = HeaderName::from_static(X_RESTORED);
 /// `X-RateLimit-Used`: what has been taken of it.
-pub const X_RATELIMIT_USED: HeaderName = HeaderName::from_static("x-ratelimit-used");
+pub const X_RATELIMIT_USED: HeaderName = HeaderName::from_static(X_USED);
 /// `X-RateLimit-Resource`: the part of the API that it is for.
-pub const X_RATELIMIT_RESOURCE: HeaderName = HeaderName::from_static("x-ratelimit-resource");
+pub const X_RATELIMIT_RESOURCE: HeaderName = HeaderName::from_static(X_RESOURCE);
 /// `X-RateLimit-Denied-By`: which rule refused, and by what it counts.
-pub const X_RATELIMIT_DENIED_BY: HeaderName = HeaderName::from_static("x-ratelimit-denied-by");
+pub const X_RATELIMIT_DENIED_BY: HeaderName = HeaderName::from_static(X_DENIED_BY);
+
+// The same as texts, and one that is HTTP's own.
+const POLICY: &str = "ratelimit-policy";
+const STANDING: &str = "ratelimit";
+const LIMIT: &str = "ratelimit-limit";
+const REMAINDER: &str = "ratelimit-remaining";
+const RESTORED: &str = "ratelimit-reset";
+const X_LIMIT: &str = "x-ratelimit-limit";
+const X_REMAINDER: &str = "x-ratelimit-remaining";
+const X_RESTORED: &str = "x-ratelimit-reset";
+const X_USED: &str = "x-ratelimit-used";
+const X_RESOURCE: &str = "x-ratelimit-resource";
+pub(crate) const X_DENIED_BY: &str = "x-ratelimit-denied-by";
+pub(crate) const RETRY: &str = "retry-after";
 
 /// Writes what the reports of one check say to the client.
 ///
@@ -76,25 +94,32 @@ pub const X_RATELIMIT_DENIED_BY: HeaderName = HeaderName::from_static("x-ratelim
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write(out: &mut HeaderMap, summary: &Summary<'_>, settings: &Settings) {
-    let keys = if settings.partition_keys { PartitionKeys::Told } else { PartitionKeys::Hidden };
-    match settings.ietf {
-        Ietf::Draft10 => ietf::write_draft_10(out, summary, keys),
-        Ietf::Draft03 => ietf::write_draft_03(out, summary),
-        Ietf::Off => {}
-    }
-    legacy::write_legacy(out, summary, *settings);
-    if settings.denied_by {
-        write_denied_by(out, summary);
-    }
-    if let Some(seconds) = summary.retry_after_s() {
-        out.insert(RETRY_AFTER, seconds.into());
-    }
+    lines(summary, settings).put_into(out);
 }
 
-fn write_denied_by(out: &mut HeaderMap, summary: &Summary<'_>) {
-    let value = summary.denied_by().and_then(|report| denied_by(report.dimension?, report.rule));
+/// The same by themselves.
+pub fn lines(summary: &Summary<'_>, settings: &Settings) -> Lines {
+    let mut out = Lines::default();
+    let keys = if settings.partition_keys { PartitionKeys::Told } else { PartitionKeys::Hidden };
+    match settings.ietf {
+        Ietf::Draft10 => ietf::write_draft_10(&mut out, summary, keys),
+        Ietf::Draft03 => ietf::write_draft_03(&mut out, summary),
+        Ietf::Off => {}
+    }
+    legacy::write_legacy(&mut out, summary, *settings);
+    if settings.denied_by {
+        write_denied_by(&mut out, summary);
+    }
+    if let Some(seconds) = summary.retry_after_s() {
+        out.number(RETRY, seconds);
+    }
+    out
+}
+
+fn write_denied_by(out: &mut Lines, summary: &Summary<'_>) {
+    let value = summary.denied_by().and_then(|report| who_denied(report.dimension?, report.rule));
     if let Some(value) = value {
-        out.insert(X_RATELIMIT_DENIED_BY, value);
+        out.text(X_DENIED_BY, &value);
     }
 }
 

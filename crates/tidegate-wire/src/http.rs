@@ -107,7 +107,8 @@ impl<S: Store + 'static> Checks<S> {
     pub async fn write(&self, response: Response, out: &mut Vec<u8>) {
         let (head, body) = response.into_parts();
         let body = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
-        reply::write_head(out, head.status, &head.headers);
+        let headers = head.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+        reply::write_head(out, head.status, headers);
         reply::write_body(out, &body, self.door.now());
     }
 }

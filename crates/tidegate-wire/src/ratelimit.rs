@@ -14,13 +14,13 @@ mod refusal;
 #[cfg(test)]
 mod tests;
 
-use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderValue};
 use smallvec::SmallVec;
 use tidegate_core::PlanError;
-use tidegate_engine::{Decision, Malformed, Outcome};
+use tidegate_engine::{Decision, LimitView, Malformed, Outcome};
 use tidegate_store::Store;
 
+#[cfg(test)]
+pub(crate) use metadata::Decided;
 pub(crate) use metadata::Metadata;
 #[cfg(feature = "rls")]
 pub(crate) use refusal::refusal;
@@ -31,6 +31,7 @@ pub(crate) use statuses::Status;
 pub(crate) use unit::Unit;
 
 use crate::door::{Door, Undecided};
+use crate::headers::Lines;
 use crate::problem;
 use request::Turn;
 
@@ -38,6 +39,8 @@ use request::Turn;
 pub(crate) const DEGRADE: &str = "x-tidegate-degrade";
 /// Tells whoever serves the request to hold it back first: by so many milliseconds.
 pub(crate) const DELAY: &str = "x-tidegate-delay-ms";
+/// What the body of a refusal is.
+pub(crate) const CONTENT_TYPE: &str = "content-type";
 
 /// What Envoy is told.
 #[derive(Debug)]
@@ -47,7 +50,7 @@ pub(crate) struct Response<'d> {
     /// One for each descriptor, in order.
     pub(crate) statuses: SmallVec<[Status<'d>; 4]>,
     /// Headers for the client.
-    pub(crate) to_client: HeaderMap,
+    pub(crate) to_client: Lines,
     /// Headers for whoever serves the request.
     pub(crate) to_upstream: Vec<(&'static str, String)>,
     /// The body of a refusal.
@@ -143,8 +146,9 @@ fn response<'d, S: Store + 'static>(
     refunded: Option<&'d Decision>,
 ) -> Response<'d> {
     let descriptors = request.descriptors(|_| 0);
-    let told = door.tell(&request.check(&descriptors), decision);
-    let statuses = statuses::statuses(request, decision, refunded);
+    let limits: SmallVec<[LimitView<'_>; 4]> = decision.limits().collect();
+    let told = door.tell_limits(&request.check(&descriptors), (decision, &limits));
+    let statuses = statuses::statuses(request, (decision, &limits), refunded);
     let mut response = Response {
         allowed: decision.allowed(),
         metadata: Metadata::new(request, decision, &statuses),
@@ -155,14 +159,15 @@ fn response<'d, S: Store + 'static>(
     };
     if let Some(problem) = told.problem {
         response.body = problem.to_json();
-        response.to_client.insert(CONTENT_TYPE, HeaderValue::from_static(problem::CONTENT_TYPE));
+        response.to_client.text(CONTENT_TYPE, problem::CONTENT_TYPE);
     }
     response
 }
 
 /// What whoever serves the request should know.
 pub(crate) fn to_upstream(decision: &Decision) -> Vec<(&'static str, String)> {
-    let rule = decision.deciding_rule().filter(|_| decision.outcome == Outcome::Degrade);
+    let degrades = decision.outcome == Outcome::Degrade;
+    let rule = if degrades { decision.deciding_rule() } else { None };
     let degrade = rule.map(|rule| (DEGRADE, rule.name.to_string()));
     let delay = (decision.delay_us > 0).then(|| (DELAY, decision.delay_us.div_ceil(1000).to_string()));
     degrade.into_iter().chain(delay).collect()

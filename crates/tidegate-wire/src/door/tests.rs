@@ -67,7 +67,7 @@ fn alice() -> Check<'static> {
 fn told<S: Store + 'static>(door: &Door<S>, check: &Check<'_>) -> Vec<String> {
     let decision = wait(door.check(check)).unwrap();
     let told = door.tell(check, &decision);
-    told.headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect()
+    told.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect()
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_shed_request_is_told_when_to_return() {
         door_to(Faulty::Stuck, &rules, DoorSettings { most_in_flight: 0, ..DoorSettings::default() });
     let decision = wait(door.check(&alice())).unwrap();
     let told = door.tell(&alice(), &decision);
-    assert_eq!(told.headers["retry-after"], "1");
+    assert_eq!(told.headers.get("retry-after"), Some("1"));
     let problem = told.problem.unwrap();
     assert_eq!(problem.status(), 503);
     assert_eq!(problem.detail(), "there are too many requests at once; retry in 1 s");
@@ -174,6 +174,6 @@ fn what_is_given_back_is_not_told_as_a_refusal() {
     let decision = wait(door.refund(&check, None)).unwrap();
     let told = door.tell(&check, &decision);
     assert!(told.problem.is_none());
-    assert!(!told.headers.contains_key("retry-after"));
-    assert_eq!(told.headers["ratelimit"], r#""per-user";r=2;t=0"#);
+    assert!(told.headers.get("retry-after").is_none());
+    assert_eq!(told.headers.get("ratelimit"), Some(r#""per-user";r=2;t=0"#));
 }

@@ -1,6 +1,6 @@
 //! What a caller is told of a decision: headers on every answer, and a problem on a refusal.
 
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use serde::{Serialize, Serializer};
 use smallvec::SmallVec;
 use tidegate_core::{Outcome as Fate, Retry, Ticket, Verdict};
@@ -9,51 +9,59 @@ use tidegate_rules::rule::{Counted, Rule};
 
 use super::DoorSettings;
 use super::partition::{Partition, Partitions};
-use crate::headers::{self, PartitionKey, Report, Summary, Unit, X_RATELIMIT_DENIED_BY};
+use crate::headers::{self, Lines, PartitionKey, Report, Summary, Unit, X_DENIED_BY};
 use crate::problem::{Kind, Problem};
 
 /// What a caller is told of a decision.
 #[derive(Clone, Debug)]
 pub struct Told {
     /// Where it stands with its limits. The type of a body is not among them.
-    pub headers: HeaderMap,
+    pub headers: Lines,
     /// Why it was refused, if it was.
     pub problem: Option<Problem>,
 }
 
 /// A limit that is told, with its verdict as the caller should take it.
 struct Line<'d> {
-    view: LimitView<'d>,
+    view: &'d LimitView<'d>,
     verdict: Verdict,
     partition: Option<Partition>,
 }
 
-/// Room for the headers of most answers.
-const HEADERS: usize = 4;
-
-pub(super) fn tell(settings: &DoorSettings, check: &Check<'_>, decision: &Decision, random: u64) -> Told {
-    let lines = lines(settings, check, decision);
+pub(super) fn tell(
+    settings: &DoorSettings,
+    check: &Check<'_>,
+    (decision, limits): (&Decision, &[LimitView<'_>]),
+    random: u64,
+) -> Told {
+    let lines = lines(settings, check, (decision, limits));
     let reports: SmallVec<[Report<'_>; 4]> = lines.iter().map(Line::report).collect();
     let mut summary = Summary::new(&reports, decision.at);
     if let Some(us) = decision.retry_after_us() {
         summary = summary.retrying_after_s(us.div_ceil(1_000_000));
     }
     let summary = summary.jittered(&settings.headers, random);
-    let mut out = HeaderMap::with_capacity(HEADERS);
-    headers::write(&mut out, &summary, &settings.headers);
-    if settings.headers.denied_by {
-        tell_who_blocks(&mut out, decision);
+    let mut headers = headers::lines(&summary, &settings.headers);
+    if decision.allowed() {
+        return Told { headers, problem: None };
     }
-    Told { headers: out, problem: (!decision.allowed()).then(|| problem(decision, &summary)) }
+    if settings.headers.denied_by {
+        tell_who_blocks(&mut headers, decision);
+    }
+    Told { headers, problem: Some(problem(decision, &summary)) }
 }
 
 /// The limits that have a say. Those in the shadow have none: a caller that is told of them would heed them.
-fn lines<'d>(settings: &DoorSettings, check: &Check<'_>, decision: &'d Decision) -> SmallVec<[Line<'d>; 4]> {
+fn lines<'d>(
+    settings: &DoorSettings,
+    check: &Check<'_>,
+    (decision, limits): (&Decision, &'d [LimitView<'d>]),
+) -> SmallVec<[Line<'d>; 4]> {
     let partitions = Partitions::of(settings, check, decision);
-    let told = decision.limits().filter(|view| view.enforced || decision.refused_by(view));
-    let line = |view: LimitView<'d>| Line {
-        verdict: verdict(decision, &view),
-        partition: partitions.as_ref().and_then(|partitions| partitions.partition(&view)),
+    let told = limits.iter().filter(|view| view.enforced || decision.refused_by(view));
+    let line = |view: &'d LimitView<'d>| Line {
+        verdict: verdict(decision, view),
+        partition: partitions.as_ref().and_then(|partitions| partitions.partition(view)),
         view,
     };
     told.map(line).collect()
@@ -73,7 +81,7 @@ fn verdict(decision: &Decision, view: &LimitView<'_>) -> Verdict {
 
 impl Line<'_> {
     fn report(&self) -> Report<'_> {
-        let view = &self.view;
+        let view = self.view;
         Report {
             rule: view.rule_name(),
             unit: if view.counted() == Counted::Bytes { Unit::ContentBytes } else { Unit::of(view.limit) },
@@ -86,10 +94,10 @@ impl Line<'_> {
 }
 
 /// A rule that refuses by itself has no limit to report.
-fn tell_who_blocks(out: &mut HeaderMap, decision: &Decision) {
-    let value = blocking(decision).and_then(|rule| headers::denied_by(&rule.dimension, &rule.name));
+fn tell_who_blocks(out: &mut Lines, decision: &Decision) {
+    let value = blocking(decision).and_then(|rule| headers::who_denied(&rule.dimension, &rule.name));
     if let Some(value) = value {
-        out.insert(X_RATELIMIT_DENIED_BY, value);
+        out.text(X_DENIED_BY, &value);
     }
 }
 

@@ -1,12 +1,10 @@
 //! The IETF's fields, one function per version of the draft.
 
-use http::header::{HeaderMap, HeaderName, HeaderValue};
-use sfv::{StringRef, string_ref};
-
+use super::lines::{Lines, is_printable};
 use super::list::{self, List};
 use super::report::{PartitionKey, Report, Unit, Wait};
 use super::summary::Summary;
-use super::{RATELIMIT, RATELIMIT_LIMIT, RATELIMIT_POLICY, RATELIMIT_REMAINING, RATELIMIT_RESET, seconds_up};
+use super::{LIMIT, POLICY, REMAINDER, RESTORED, STANDING, seconds_up};
 
 const QUOTA: &str = "q";
 const WINDOW: &str = "w";
@@ -24,47 +22,44 @@ pub(super) enum PartitionKeys {
 
 /// A report as draft-10's lists hold it.
 struct Member<'a> {
-    name: &'a StringRef,
     report: &'a Report<'a>,
     key: Option<&'a [u8]>,
 }
 
 /// draft-ietf-httpapi-ratelimit-headers-10. A name that no structured field can hold costs its report the place in it.
-pub(super) fn write_draft_10(out: &mut HeaderMap, summary: &Summary<'_>, keys: PartitionKeys) {
+pub(super) fn write_draft_10(out: &mut Lines, summary: &Summary<'_>, keys: PartitionKeys) {
     let latest_s = summary.retry_after_s().unwrap_or(u64::MAX);
-    let (mut policies, mut standings) = (List::default(), List::default());
-    for report in summary.reports() {
-        let Ok(name) = StringRef::from_str(report.name) else { continue };
-        let key = report.partition_key.filter(|_| keys == PartitionKeys::Told).map(PartitionKey::bytes);
-        let member = Member { name, report, key };
-        member.push_policy(&mut policies);
-        member.push_standing(&mut standings, latest_s);
-    }
-    append(out, RATELIMIT_POLICY, policies);
-    append(out, RATELIMIT, standings);
+    let members = || {
+        let told = summary.reports().iter().filter(|report| is_printable(report.name));
+        told.map(move |report| Member {
+            report,
+            key: report.partition_key.filter(|_| keys == PartitionKeys::Told).map(PartitionKey::bytes),
+        })
+    };
+    out.list(POLICY, |list| members().for_each(|member| member.push_policy(list)));
+    out.list(STANDING, |list| members().for_each(|member| member.push_standing(list, latest_s)));
 }
 
 /// draft-ietf-httpapi-ratelimit-headers-03: the most restrictive limit, then all that have a window, without names.
 /// What can never pass has a reset all the same: this version knows no answer without one.
-pub(super) fn write_draft_03(out: &mut HeaderMap, summary: &Summary<'_>) {
+pub(super) fn write_draft_03(out: &mut Lines, summary: &Summary<'_>) {
     let Some(most) = summary.most_restrictive() else { return };
-    let mut limits = List::default();
-    limits.integer(most.limit.capacity());
-    for report in summary.reports() {
-        if let Some(us) = report.limit.window_us() {
-            limits.integer(report.limit.capacity()).number(WINDOW, seconds_up(us));
+    out.list(LIMIT, |limits| {
+        limits.integer(most.limit.capacity());
+        for report in summary.reports() {
+            if let Some(us) = report.limit.window_us() {
+                limits.integer(report.limit.capacity()).number(WINDOW, seconds_up(us));
+            }
         }
-    }
-    out.remove(RATELIMIT_LIMIT);
-    append(out, RATELIMIT_LIMIT, limits);
-    out.insert(RATELIMIT_REMAINING, most.verdict.remaining.min(list::MOST).into());
-    out.insert(RATELIMIT_RESET, seconds_up(most.reset_after_us()).into());
+    });
+    out.number(REMAINDER, most.verdict.remaining.min(list::MOST));
+    out.number(RESTORED, seconds_up(most.reset_after_us()));
 }
 
 impl Member<'_> {
-    fn push_policy(&self, out: &mut List) {
+    fn push_policy(&self, out: &mut List<'_>) {
         let limit = self.report.limit;
-        let policy = out.string(self.name).number(QUOTA, limit.capacity());
+        let policy = out.string(self.report.name).number(QUOTA, limit.capacity());
         if let Some(us) = limit.window_us() {
             policy.number(WINDOW, seconds_up(us));
         }
@@ -77,9 +72,9 @@ impl Member<'_> {
     }
 
     /// `t` is left out where waiting does not help, and where it would be later than `Retry-After`.
-    fn push_standing(&self, out: &mut List, latest_s: u64) {
+    fn push_standing(&self, out: &mut List<'_>, latest_s: u64) {
         let remaining = self.report.verdict.remaining;
-        let standing = out.string(self.name).number(REMAINING, remaining);
+        let standing = out.string(self.report.name).number(REMAINING, remaining);
         let reset_s = seconds_up(self.report.reset_after_us());
         if reset_s <= latest_s && self.report.wait() != Some(Wait::Never) {
             standing.number(RESET, reset_s);
@@ -91,16 +86,10 @@ impl Member<'_> {
 }
 
 /// Requests are what is meant where nothing is said, and the draft spells them in two ways.
-const fn quota_unit(unit: Unit) -> Option<&'static StringRef> {
+const fn quota_unit(unit: Unit) -> Option<&'static str> {
     match unit {
         Unit::Requests => None,
-        Unit::ConcurrentRequests => Some(string_ref("concurrent-requests")),
-        Unit::ContentBytes => Some(string_ref("content-bytes")),
-    }
-}
-
-fn append(out: &mut HeaderMap, name: HeaderName, list: List) {
-    if let Some(value) = list.finish().and_then(|list| HeaderValue::try_from(list).ok()) {
-        out.append(name, value);
+        Unit::ConcurrentRequests => Some("concurrent-requests"),
+        Unit::ContentBytes => Some("content-bytes"),
     }
 }

@@ -1,34 +1,29 @@
 //! The `X-RateLimit-*` fields: what services said before there was a draft, and who refused.
 
-use http::header::{HeaderMap, HeaderValue};
+use http::header::HeaderValue;
 use sfv::{ItemSerializer, KeyRef, RefBareItem, StringRef, TokenRef, key_ref};
 
+use super::lines::Lines;
 use super::summary::Summary;
-use super::{
-    Legacy, Settings, X_RATELIMIT_LIMIT, X_RATELIMIT_REMAINING, X_RATELIMIT_RESET, X_RATELIMIT_RESOURCE,
-    X_RATELIMIT_USED, seconds_up,
-};
+use super::{Legacy, Settings, X_LIMIT, X_REMAINDER, X_RESOURCE, X_RESTORED, X_USED, seconds_up};
 
 const RULE: &KeyRef = key_ref("rule");
 
-pub(super) fn write_legacy(out: &mut HeaderMap, summary: &Summary<'_>, settings: Settings) {
+pub(super) fn write_legacy(out: &mut Lines, summary: &Summary<'_>, settings: Settings) {
     let Some(most) = summary.most_restrictive() else { return };
     let reset_s = match settings.legacy {
         Legacy::Off => return,
         Legacy::Epoch => seconds_up(summary.now().plus_us(most.reset_after_us()).as_micros()),
         Legacy::Delta => seconds_up(most.reset_after_us()),
     };
-    out.insert(X_RATELIMIT_LIMIT, most.limit.capacity().into());
-    out.insert(X_RATELIMIT_REMAINING, most.verdict.remaining.into());
-    out.insert(X_RATELIMIT_RESET, reset_s.into());
+    out.number(X_LIMIT, most.limit.capacity());
+    out.number(X_REMAINDER, most.verdict.remaining);
+    out.number(X_RESTORED, reset_s);
     if settings.used {
-        out.insert(X_RATELIMIT_USED, most.used().into());
+        out.number(X_USED, most.used());
     }
-    let is_told =
-        |resource: &&str| settings.resource && resource.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-    let resource = most.resource.filter(is_told);
-    if let Some(resource) = resource.and_then(|resource| HeaderValue::from_str(resource).ok()) {
-        out.insert(X_RATELIMIT_RESOURCE, resource);
+    if let Some(resource) = most.resource.filter(|_| settings.resource) {
+        out.text(X_RESOURCE, resource);
     }
 }
 
@@ -43,12 +38,17 @@ pub(super) fn write_legacy(out: &mut HeaderMap, summary: &Summary<'_>, settings:
 /// assert_eq!(denied_by("user, path", "both").unwrap(), r#""user, path";rule="both""#);
 /// ```
 pub fn denied_by(dimension: &str, rule: &str) -> Option<HeaderValue> {
+    who_denied(dimension, rule).and_then(|value| HeaderValue::try_from(value).ok())
+}
+
+/// The same as a text.
+pub(crate) fn who_denied(dimension: &str, rule: &str) -> Option<String> {
     let rule = StringRef::from_str(rule).ok()?;
     let dimension: RefBareItem<'_> = match TokenRef::from_str(dimension) {
         Ok(token) => token.into(),
         Err(_) => StringRef::from_str(dimension).ok()?.into(),
     };
-    HeaderValue::try_from(ItemSerializer::new().bare_item(dimension).parameter(RULE, rule).finish()).ok()
+    Some(ItemSerializer::new().bare_item(dimension).parameter(RULE, rule).finish())
 }
 
 #[cfg(test)]

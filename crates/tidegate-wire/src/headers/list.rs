@@ -1,22 +1,25 @@
 //! A list of structured fields (RFC 9651), written as it comes: every answer has two of them.
 
-use sfv::StringRef;
-
 use crate::digits;
 
 /// The most that an integer can be: fifteen digits.
 pub(super) const MOST: u64 = 999_999_999_999_999;
 
-/// Room for a few members.
-const ROOM: usize = 96;
+/// A list whose members are strings or integers with parameters. Texts are printable ASCII.
+#[derive(Debug)]
+pub(super) struct List<'o> {
+    out: &'o mut Vec<u8>,
+    is_empty: bool,
+}
 
-/// A list whose members are strings or integers with parameters.
-#[derive(Debug, Default)]
-pub(super) struct List(Vec<u8>);
+impl<'o> List<'o> {
+    /// A list that is written behind what is there.
+    pub(super) const fn new(out: &'o mut Vec<u8>) -> Self {
+        Self { out, is_empty: true }
+    }
 
-impl List {
     /// Another member: a string.
-    pub(super) fn string(&mut self, text: &StringRef) -> &mut Self {
+    pub(super) fn string(&mut self, text: &str) -> &mut Self {
         self.member();
         self.quoted(text);
         self
@@ -25,19 +28,19 @@ impl List {
     /// Another member: an integer, or the nearest one that there is.
     pub(super) fn integer(&mut self, number: u64) -> &mut Self {
         self.member();
-        self.digits(number);
+        digits::write(self.out, number.min(MOST));
         self
     }
 
     /// A parameter of the last member.
     pub(super) fn number(&mut self, key: &str, number: u64) -> &mut Self {
         self.key(key);
-        self.digits(number);
+        digits::write(self.out, number.min(MOST));
         self
     }
 
     /// The same as a string.
-    pub(super) fn text(&mut self, key: &str, text: &StringRef) -> &mut Self {
+    pub(super) fn text(&mut self, key: &str, text: &str) -> &mut Self {
         self.key(key);
         self.quoted(text);
         self
@@ -47,54 +50,48 @@ impl List {
     pub(super) fn bytes(&mut self, key: &str, bytes: &[u8]) -> &mut Self {
         self.key(key);
         // Rare enough to leave its coding to whoever knows it.
-        self.0.extend_from_slice(sfv::ItemSerializer::new().bare_item(bytes).finish().as_bytes());
+        self.out.extend_from_slice(sfv::ItemSerializer::new().bare_item(bytes).finish().as_bytes());
         self
     }
 
-    /// The list; `None` if it has no members.
-    pub(super) fn finish(self) -> Option<Vec<u8>> {
-        Some(self.0).filter(|written| !written.is_empty())
-    }
-
     fn member(&mut self) {
-        if self.0.is_empty() {
-            self.0.reserve(ROOM);
-        } else {
-            self.0.extend_from_slice(b", ");
+        if !self.is_empty {
+            self.out.extend_from_slice(b", ");
         }
+        self.is_empty = false;
     }
 
+    #[inline]
     fn key(&mut self, key: &str) {
-        self.0.push(b';');
-        self.0.extend_from_slice(key.as_bytes());
-        self.0.push(b'=');
+        if let [letter] = key.as_bytes() {
+            self.out.extend_from_slice(&[b';', *letter, b'=']);
+            return;
+        }
+        self.out.push(b';');
+        self.out.extend_from_slice(key.as_bytes());
+        self.out.push(b'=');
     }
 
-    fn quoted(&mut self, text: &StringRef) {
-        self.0.push(b'"');
-        let text = text.as_str().as_bytes();
-        if text.iter().any(|byte| matches!(byte, b'"' | b'\\')) {
-            for byte in text {
+    fn quoted(&mut self, text: &str) {
+        self.out.push(b'"');
+        if text.bytes().any(|byte| matches!(byte, b'"' | b'\\')) {
+            for byte in text.bytes() {
                 if matches!(byte, b'"' | b'\\') {
-                    self.0.push(b'\\');
+                    self.out.push(b'\\');
                 }
-                self.0.push(*byte);
+                self.out.push(byte);
             }
         } else {
-            self.0.extend_from_slice(text);
+            self.out.extend_from_slice(text.as_bytes());
         }
-        self.0.push(b'"');
-    }
-
-    fn digits(&mut self, number: u64) {
-        digits::write(&mut self.0, number.min(MOST));
+        self.out.push(b'"');
     }
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use sfv::{BareItem, List as Read, ListEntry, Parser, StringRef};
+    use sfv::{BareItem, List as Read, ListEntry, Parser};
 
     use super::*;
 
@@ -103,16 +100,12 @@ mod tests {
         fn what_is_written_is_read_as_it_was_meant(
             members in prop::collection::vec(("[ -~]{0,20}", any::<u64>(), prop::collection::vec(any::<u8>(), 0..9)), 0..4),
         ) {
-            let mut list = List::default();
+            let mut written = Vec::new();
+            let mut list = List::new(&mut written);
             for (text, number, bytes) in &members {
-                let text = StringRef::from_str(text).unwrap();
                 list.string(text).number("r", *number).text("qu", text).bytes("pk", bytes);
                 list.integer(*number);
             }
-            let Some(written) = list.finish() else {
-                prop_assert!(members.is_empty());
-                return Ok(());
-            };
             let read: Read = Parser::new(&written).parse().unwrap();
             prop_assert_eq!(read.len(), members.len() * 2);
             for ((text, number, bytes), entries) in members.iter().zip(read.chunks(2)) {

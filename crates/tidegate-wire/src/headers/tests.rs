@@ -420,7 +420,7 @@ proptest! {
         prop_assert_eq!(policies.len(), sound.len());
         prop_assert_eq!(standings.len(), sound.len());
 
-        let retry_after: Option<i64> = headers.get(RETRY_AFTER).map(|value| value.to_str().unwrap().parse().unwrap());
+        let retry_after: Option<i64> = headers.get(RETRY).map(|value| value.to_str().unwrap().parse().unwrap());
         let refused = reports.iter().any(|report| !report.verdict.allowed());
         let never = reports.iter().any(|report| report.verdict.outcome == Outcome::Refused(Retry::Never));
         prop_assert_eq!(retry_after.is_some(), refused && !never);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Value, json as value};
@@ -12,6 +12,7 @@ use tidegate_store::Store;
 use super::json;
 use super::reply::Reply;
 use crate::door::{DecisionId, Door, milliseconds};
+use crate::headers::Lines;
 use crate::problem::{CONTENT_TYPE, Problem};
 
 const JSON: &str = "application/json";
@@ -22,7 +23,7 @@ const ROOM_PER_LIMIT: usize = 176;
 
 /// What a check is answered: by itself, or as one of a batch.
 pub(super) struct Answer {
-    headers: HeaderMap,
+    headers: Lines,
     said: Said,
 }
 
@@ -136,7 +137,7 @@ impl Answer {
     }
 
     pub(super) fn problem(problem: Problem) -> Self {
-        Self { headers: HeaderMap::new(), said: Said::Problem(problem) }
+        Self { headers: Lines::default(), said: Said::Problem(problem) }
     }
 
     /// The same with another problem in place of the one that it tells, if it does.

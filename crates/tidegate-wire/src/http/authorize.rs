@@ -14,13 +14,14 @@ mod tests;
 
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderValue, StatusCode};
 use tidegate_engine::{Check, Decision, Malformed};
 use tidegate_store::Store;
 
 use super::answer::Answer;
 use super::body;
 use crate::door::Door;
+use crate::headers::Lines;
 use crate::problem::Problem;
 use crate::ratelimit;
 use facts::Facts;
@@ -49,7 +50,7 @@ fn answer<S: Store + 'static>(
     decided: Result<Decision, Malformed>,
 ) -> Response {
     match decided {
-        Ok(decision) if decision.allowed() => passes(door.tell(check, &decision).headers, &decision),
+        Ok(decision) if decision.allowed() => passes(&door.tell(check, &decision).headers, &decision),
         decided => {
             let answer = Answer::to(door, check, &decided);
             answer.map_problem(|problem| denied(problem, query)).respond().into_response()
@@ -58,9 +59,9 @@ fn answer<S: Store + 'static>(
 }
 
 /// With what the client should know, and what whoever serves the request should.
-fn passes(told: HeaderMap, decision: &Decision) -> Response {
+fn passes(told: &Lines, decision: &Decision) -> Response {
     let mut response = Response::default();
-    *response.headers_mut() = told;
+    told.put_into(response.headers_mut());
     for (name, value) in ratelimit::to_upstream(decision) {
         if let Ok(value) = HeaderValue::try_from(value) {
             response.headers_mut().insert(name, value);

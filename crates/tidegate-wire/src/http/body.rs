@@ -3,7 +3,7 @@
 use axum::body::{Bytes, HttpBody};
 use axum::extract::Request;
 use axum::response::{IntoResponse as _, Response};
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::Value;
 use serde_json::error::Category;
@@ -13,6 +13,7 @@ use super::fields::Wrong;
 use super::reply::Reply;
 use crate::door::body::{Stopped, collect};
 use crate::door::{Door, Share};
+use crate::headers::RETRY;
 use crate::problem::{self, Kind, Problem};
 
 /// Whose content type is looked at.
@@ -89,7 +90,7 @@ pub(super) fn busy(detail: &str) -> Problem {
 pub(super) fn respond(problem: &Problem) -> Reply {
     let mut reply = Reply::new(problem.status(), problem::CONTENT_TYPE, problem.to_json());
     if let Some(seconds) = problem.retry_after() {
-        reply.headers.insert(RETRY_AFTER, seconds.into());
+        reply.headers.number(RETRY, seconds);
     }
     reply
 }

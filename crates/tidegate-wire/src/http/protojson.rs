@@ -57,8 +57,9 @@ impl SentDescriptor {
 fn tell(answer: &ratelimit::Response<'_>) -> Reply {
     let status = if answer.allowed { StatusCode::OK } else { StatusCode::TOO_MANY_REQUESTS };
     let mut reply = json_reply(status, &encode(answer));
-    let told = answer.to_client.iter().filter(|(name, _)| *name != http::header::CONTENT_TYPE);
-    reply.headers.extend(told.map(|(name, value)| (name.clone(), value.clone())));
+    for (name, value) in answer.to_client.iter().filter(|(name, _)| *name != ratelimit::CONTENT_TYPE) {
+        reply.headers.text(name, value);
+    }
     reply
 }
 
@@ -143,10 +144,7 @@ fn limit(value: Value) -> Result<AskedLimit, Wrong> {
 
 /// Fields that have nothing to say are left out, as protobuf does.
 fn encode(response: &ratelimit::Response<'_>) -> Value {
-    let headers = response
-        .to_client
-        .iter()
-        .filter_map(|(name, value)| Some(json!({ "key": name.as_str(), "value": value.to_str().ok()? })));
+    let headers = response.to_client.iter().map(|(name, value)| json!({ "key": name, "value": value }));
     let requests = response.to_upstream.iter().map(|(name, value)| json!({ "key": name, "value": value }));
     let fields = [
         ("overallCode", json!(code(!response.allowed))),

@@ -7,15 +7,16 @@ use std::time::{Duration, UNIX_EPOCH};
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderValue, StatusCode};
 use tidegate_core::Timestamp;
 
 use crate::digits;
+use crate::headers::Lines;
 
 /// An answer. The type of its body is not among its headers.
 pub(super) struct Reply {
     pub(super) status: StatusCode,
-    pub(super) headers: HeaderMap,
+    pub(super) headers: Lines,
     pub(super) content_type: &'static str,
     pub(super) body: Vec<u8>,
 }
@@ -23,35 +24,40 @@ pub(super) struct Reply {
 impl Reply {
     /// An answer that says nothing but its body.
     pub(super) fn new(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Self {
-        Self { status, headers: HeaderMap::new(), content_type, body }
+        Self { status, headers: Lines::default(), content_type, body }
     }
 
     /// Writes it as it goes over a connection that stays open.
     pub(super) fn write(&self, now: Timestamp, out: &mut Vec<u8>) {
-        write_head(out, self.status, &self.headers);
+        write_head(out, self.status, self.headers.bytes());
         field(out, "content-type", self.content_type.as_bytes());
         write_body(out, &self.body, now);
     }
 }
 
 impl IntoResponse for Reply {
-    fn into_response(mut self) -> Response {
-        self.headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
+    fn into_response(self) -> Response {
         let mut response = Response::new(Body::from(self.body));
-        (*response.status_mut(), *response.headers_mut()) = (self.status, self.headers);
+        *response.status_mut() = self.status;
+        self.headers.put_into(response.headers_mut());
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
         response
     }
 }
 
 /// The status and the headers.
-pub(super) fn write_head(out: &mut Vec<u8>, status: StatusCode, headers: &HeaderMap) {
+pub(super) fn write_head<'n, 'v>(
+    out: &mut Vec<u8>,
+    status: StatusCode,
+    headers: impl Iterator<Item = (&'n str, &'v [u8])>,
+) {
     out.extend_from_slice(b"HTTP/1.1 ");
     out.extend_from_slice(status.as_str().as_bytes());
     out.push(b' ');
     out.extend_from_slice(status.canonical_reason().unwrap_or("<none>").as_bytes());
     out.extend_from_slice(b"\r\n");
     for (name, value) in headers {
-        field(out, name.as_str(), value.as_bytes());
+        field(out, name, value);
     }
 }
 
@@ -107,7 +113,7 @@ mod tests {
     #[test]
     fn an_answer_is_written_as_it_goes_over_the_wire() {
         let mut reply = Reply::new(StatusCode::TOO_MANY_REQUESTS, "text/plain", b"no\n".to_vec());
-        reply.headers.insert("retry-after", 7.into());
+        reply.headers.number("retry-after", 7);
         let mut out = b"before".to_vec();
         reply.write(Timestamp::from_micros(784_111_777_999_999), &mut out);
         let expected = "beforeHTTP/1.1 429 Too Many Requests\r\nretry-after: 7\r\ncontent-type: text/plain\r\n\

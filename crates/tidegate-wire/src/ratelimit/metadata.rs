@@ -3,55 +3,86 @@
 use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
-use smallvec::SmallVec;
 use tidegate_engine::Decision;
 use tidegate_rules::yaml::{Node, Value as Written};
 
 use super::request::{Request, Turn};
 use super::statuses::{Status, tree_rule};
-use crate::door::decision_id;
+use crate::door::DecisionId;
 
 /// The decision, and what the rules say of the descriptors that passed.
 #[derive(Debug, Default)]
 pub(crate) struct Metadata<'d> {
-    /// Words about the decision by their names.
-    pub(crate) words: SmallVec<[(&'static str, Cow<'d, str>); 6]>,
-    /// The version of the rules that decided.
-    pub(crate) snapshot: Option<u64>,
+    /// What was decided, if anything was.
+    pub(crate) decided: Option<Decided<'d>>,
+    /// Where it was asked.
+    pub(crate) domain: &'d str,
+    /// Why it was decided so.
+    pub(crate) reason: Cow<'static, str>,
     /// What the rules say.
     pub(crate) passed: Map<String, Value>,
 }
 
+/// A decision in words.
+#[derive(Debug)]
+pub(crate) struct Decided<'d> {
+    pub(crate) outcome: &'static str,
+    pub(crate) id: DecisionId,
+    pub(crate) state: &'static str,
+    /// The rule that decided, if one did.
+    pub(crate) rule: Option<&'d str>,
+    /// The version of the rules.
+    pub(crate) snapshot: u64,
+}
+
 impl<'d> Metadata<'d> {
     pub(super) fn new(request: &'d Request<'_>, decision: &'d Decision, statuses: &[Status<'_>]) -> Self {
-        let mut words = SmallVec::from_buf([
-            ("decision", Cow::Borrowed(decision.outcome.word())),
-            ("id", Cow::Owned(decision_id(decision))),
-            ("domain", Cow::Borrowed(request.domain)),
-            ("reason", decision.reason()),
-            ("state", Cow::Borrowed(decision.state.word())),
-            ("rule", Cow::Borrowed("")),
-        ]);
-        match decision.deciding_rule() {
-            Some(rule) => words[5].1 = Cow::Borrowed(&*rule.name),
-            None => words.truncate(5),
+        let decided = Decided {
+            outcome: decision.outcome.word(),
+            id: DecisionId::of(decision),
+            state: decision.state.word(),
+            rule: decision.deciding_rule().map(|rule| &*rule.name),
+            snapshot: decision.version,
+        };
+        Self {
+            decided: Some(decided),
+            domain: request.domain,
+            reason: decision.reason(),
+            passed: of_the_passed(request, decision, statuses),
         }
-        Self { words, snapshot: Some(decision.version), passed: of_the_passed(request, decision, statuses) }
     }
 
     /// Of a question that no rule was asked about.
     #[cfg(feature = "rls")]
     pub(super) fn of_refusal(request: &'d Request<'_>) -> Self {
-        let words = [("domain", Cow::Borrowed(request.domain)), ("reason", Cow::Borrowed("malformed"))];
-        Self { words: words.into_iter().collect(), ..Self::default() }
+        Self { domain: request.domain, reason: Cow::Borrowed("malformed"), ..Self::default() }
+    }
+
+    /// What it says in words, by their names.
+    pub(crate) fn words(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let decided = self.decided.as_ref();
+        let words = [
+            ("decision", decided.map(|decided| decided.outcome)),
+            ("id", decided.map(|decided| decided.id.as_str())),
+            ("domain", Some(self.domain)),
+            ("reason", Some(&*self.reason)),
+            ("state", decided.map(|decided| decided.state)),
+            ("rule", decided.and_then(|decided| decided.rule)),
+        ];
+        words.into_iter().filter_map(|(name, word)| Some((name, word?)))
+    }
+
+    /// The version of the rules that decided.
+    pub(crate) fn snapshot(&self) -> Option<u64> {
+        self.decided.as_ref().map(|decided| decided.snapshot)
     }
 
     /// As JSON: what the rules say stands under `metadata`.
     #[cfg(feature = "http")]
     pub(crate) fn to_json(&self) -> Value {
-        let words = self.words.iter().map(|(name, word)| ((*name).to_owned(), json!(word)));
+        let words = self.words().map(|(name, word)| (name.to_owned(), json!(word)));
         let mut fields: Map<String, Value> = words.collect();
-        fields.extend(self.snapshot.map(|snapshot| ("snapshot".to_owned(), json!(snapshot))));
+        fields.extend(self.snapshot().map(|snapshot| ("snapshot".to_owned(), json!(snapshot))));
         if !self.passed.is_empty() {
             fields.insert("metadata".to_owned(), Value::Object(self.passed.clone()));
         }

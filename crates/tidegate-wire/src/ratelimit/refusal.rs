@@ -1,21 +1,22 @@
 //! What Envoy is told of a question that is none because of what the client sent.
 
-use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::StatusCode;
 use smallvec::smallvec;
 
-use super::{Metadata, Request, Response, Status};
+use super::{CONTENT_TYPE, Metadata, Request, Response, Status};
+use crate::headers::Lines;
 use crate::problem::{self, Problem};
 
 /// A refusal of what the client sent. Envoy lets requests pass that it gets an error for, so an error would be a way around
 /// every limit.
 pub(crate) fn refusal<'r>(request: &'r Request<'_>, said: String) -> Response<'r> {
     let over = Status { over: true, current: None, remaining: 0, reset_s: None };
-    let content_type = (CONTENT_TYPE, HeaderValue::from_static(problem::CONTENT_TYPE));
+    let mut to_client = Lines::default();
+    to_client.text(CONTENT_TYPE, problem::CONTENT_TYPE);
     Response {
         allowed: false,
         statuses: smallvec![over; request.descriptors.len()],
-        to_client: HeaderMap::from_iter([content_type]),
+        to_client,
         to_upstream: Vec::new(),
         body: Problem::of_request(StatusCode::BAD_REQUEST, said).to_json(),
         metadata: Metadata::of_refusal(request),

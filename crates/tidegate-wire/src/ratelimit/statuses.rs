@@ -34,12 +34,15 @@ pub(crate) struct Current<'d> {
 /// One for each descriptor, in order. If the request is refused for none of them in particular, all of them are over.
 pub(super) fn statuses<'d>(
     request: &Request<'_>,
-    decision: &'d Decision,
+    (decision, limits): (&'d Decision, &[LimitView<'d>]),
     refunded: Option<&'d Decision>,
 ) -> SmallVec<[Status<'d>; 4]> {
+    let given_back: SmallVec<[LimitView<'d>; 4]> = refunded.into_iter().flat_map(Decision::limits).collect();
     let one = |(place, asked): (usize, &Asked<'_>)| match (asked.turn(), refunded) {
-        (Turn::Refund, Some(refunded)) => Status { over: false, ..status(place, asked, refunded) },
-        _ => status(place, asked, decision),
+        (Turn::Refund, Some(refunded)) => {
+            Status { over: false, ..status((place, asked), (refunded, &given_back)) }
+        }
+        _ => status((place, asked), (decision, limits)),
     };
     let mut statuses: SmallVec<[Status<'d>; 4]> = request.descriptors.iter().enumerate().map(one).collect();
     if !decision.allowed() && !statuses.iter().any(|status| status.over) {
@@ -57,11 +60,13 @@ pub(super) fn tree_rule<'d>(asked: &Asked<'_>, decision: &'d Decision) -> Option
     domain.rules.get(rule as usize)
 }
 
-fn status<'d>(place: usize, asked: &Asked<'_>, decision: &'d Decision) -> Status<'d> {
-    let views: SmallVec<[LimitView<'d>; 4]> =
-        decision.limits().filter(|view| view.descriptor == Some(place)).collect();
-    match binding(&views) {
-        Some(view) => with_limit(view, asked, views.iter().any(over)),
+fn status<'d>(
+    (place, asked): (usize, &Asked<'_>),
+    (decision, limits): (&'d Decision, &[LimitView<'d>]),
+) -> Status<'d> {
+    let own = || limits.iter().filter(|view| view.descriptor == Some(place));
+    match binding(own) {
+        Some(view) => with_limit(view, asked, own().any(over)),
         None => without_limit(asked, decision),
     }
 }
@@ -75,9 +80,11 @@ fn has_a_say(view: &LimitView<'_>) -> bool {
 }
 
 /// The limit that binds most: of those that have a say, or of all if none has.
-fn binding<'a, 'd>(views: &'a [LimitView<'d>]) -> Option<&'a LimitView<'d>> {
-    let none = !views.iter().any(has_a_say);
-    views.iter().filter(|view| none || has_a_say(view)).min_by(|one, other| binds_more(one, other))
+fn binding<'a, 'd: 'a, V: Iterator<Item = &'a LimitView<'d>>>(
+    views: impl Fn() -> V,
+) -> Option<&'a LimitView<'d>> {
+    let none = !views().any(has_a_say);
+    views().filter(|view| none || has_a_say(view)).min_by(|one, other| binds_more(one, other))
 }
 
 /// The longest wait goes first, then the least share that is left.
@@ -134,11 +141,12 @@ fn name(rule: &Rule) -> &str {
 
 /// A name as Envoy can repeat it: it puts it between quotes as it is.
 fn plain(name: &str) -> Cow<'_, str> {
-    let is_plain = |one: char| matches!(one, ' '..='~') && !matches!(one, '"' | '\\');
-    if name.chars().all(is_plain) {
+    let is_plain = |one: u8| matches!(one, b' '..=b'~') && !matches!(one, b'"' | b'\\');
+    if name.bytes().all(is_plain) {
         return Cow::Borrowed(name);
     }
-    Cow::Owned(name.chars().map(|one| if is_plain(one) { one } else { '_' }).collect())
+    let plain = |one: char| u8::try_from(one).is_ok_and(is_plain);
+    Cow::Owned(name.chars().map(|one| if plain(one) { one } else { '_' }).collect())
 }
 
 fn narrow(amount: u64) -> u32 {

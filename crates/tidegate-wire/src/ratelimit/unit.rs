@@ -42,6 +42,9 @@ impl Unit {
 
     /// The unit that is a window, or comes nearest to it: Envoy leaves out what has an unknown one. The shorter of equals.
     pub(crate) fn nearest(window_us: u64) -> Self {
+        if let Some((unit, _)) = LENGTHS.iter().find(|(_, seconds)| seconds * 1_000_000 == window_us) {
+            return *unit;
+        }
         let factor = |seconds: u64| {
             let (a, b) = (u128::from(window_us.max(1)), u128::from(seconds) * 1_000_000);
             (a.max(b), a.min(b))

@@ -21,13 +21,11 @@ pub(super) fn response(response: &Response<'_>) -> Bytes {
     for told in &response.statuses {
         out.message(2, |out| status(out, told));
     }
-    for (name, value) in &response.to_client {
-        if let Ok(value) = value.to_str() {
-            out.message(3, |out| header(out, name.as_str(), value));
-        }
+    for (name, value) in response.to_client.bytes() {
+        out.message(3, |out| header(out, name, value));
     }
     for (name, value) in &response.to_upstream {
-        out.message(4, |out| header(out, name, value));
+        out.message(4, |out| header(out, name, value.as_bytes()));
     }
     out.bytes(5, &response.body);
     out.message(6, |out| metadata(out, &response.metadata));
@@ -58,16 +56,16 @@ fn status(out: &mut Writer, status: &Status<'_>) {
     }
 }
 
-fn header(out: &mut Writer, name: &str, value: &str) {
+fn header(out: &mut Writer, name: &str, value: &[u8]) {
     out.bytes(1, name.as_bytes());
-    out.bytes(2, value.as_bytes());
+    out.bytes(2, value);
 }
 
 fn metadata(out: &mut Writer, metadata: &Metadata<'_>) {
-    for (name, word) in &metadata.words {
+    for (name, word) in metadata.words() {
         field(out, name, |out| out.bytes_or_none(TEXT, word.as_bytes()));
     }
-    if let Some(snapshot) = metadata.snapshot {
+    if let Some(snapshot) = metadata.snapshot() {
         #[expect(clippy::cast_precision_loss, reason = "versions of rules are counted from 1")]
         field(out, "snapshot", |out| out.double(NUMBER, snapshot as f64));
     }

@@ -49,15 +49,23 @@ impl<'b> Fields<'b> {
         }
     }
 
+    #[inline]
     fn value(&mut self, number: u32, kind: u8, depth: u8) -> Result<Value<'b>, Unreadable> {
         match kind {
             0 => self.varint().map(Value::Number),
-            1 => self.take(8).map(|_| Value::Other),
             2 => {
                 let length = self.varint()?;
                 let length = usize::try_from(length).map_err(|_| END)?;
                 self.take(length).map(Value::Bytes)
             }
+            _ => self.other(number, kind, depth),
+        }
+    }
+
+    #[inline(never)]
+    fn other(&mut self, number: u32, kind: u8, depth: u8) -> Result<Value<'b>, Unreadable> {
+        match kind {
+            1 => self.take(8).map(|_| Value::Other),
             3 => self.group(number, depth).map(|()| Value::Other),
             5 => self.take(4).map(|_| Value::Other),
             _ => Err(Unreadable("a field is written in an unknown way")),
@@ -77,7 +85,19 @@ impl<'b> Fields<'b> {
         }
     }
 
+    #[inline]
     fn varint(&mut self) -> Result<u64, Unreadable> {
+        match self.0.split_first() {
+            Some((byte @ 0..0x80, rest)) => {
+                self.0 = rest;
+                Ok((*byte).into())
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    #[inline(never)]
+    fn long_varint(&mut self) -> Result<u64, Unreadable> {
         let mut number = 0_u64;
         for (place, byte) in self.0.iter().take(10).enumerate() {
             let (bits, shift) = (u64::from(byte & 0x7F), 7 * place);
@@ -129,9 +149,13 @@ pub(super) struct Writer(pub(super) Vec<u8>);
 
 impl Writer {
     pub(super) fn number(&mut self, field: u8, number: u64) {
-        if number != 0 {
-            self.0.push(field << 3);
-            self.varint(number);
+        match number {
+            0 => {}
+            1..0x80 => self.0.extend_from_slice(&[field << 3, low(number)]),
+            _ => {
+                self.0.push(field << 3);
+                self.varint(number);
+            }
         }
     }
 
@@ -148,8 +172,12 @@ impl Writer {
 
     /// Where it matters that it is there, even if it is empty.
     pub(super) fn bytes_or_none(&mut self, field: u8, bytes: &[u8]) {
-        self.0.push(field << 3 | 2);
-        self.varint(bytes.len() as u64);
+        if let Ok(short @ 0..0x80) = u8::try_from(bytes.len()) {
+            self.0.extend_from_slice(&[field << 3 | 2, short]);
+        } else {
+            self.0.push(field << 3 | 2);
+            self.varint(bytes.len() as u64);
+        }
         self.0.extend_from_slice(bytes);
     }
 

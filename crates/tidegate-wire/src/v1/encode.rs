@@ -7,9 +7,8 @@ use crate::door::{Told, decision_id, milliseconds};
 
 pub(super) fn decision(decision: &Decision, told: Told) -> proto::Decision {
     let status = told.problem.map_or(200, |problem| problem.status().as_u16());
-    let header = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
-        Some(proto::Header { name: name.to_string(), value: value.to_str().ok()?.to_owned() })
-    };
+    let header =
+        |(name, value): (&str, &str)| proto::Header { name: name.to_owned(), value: value.to_owned() };
     proto::Decision {
         allowed: decision.allowed(),
         decision: decision.outcome.word().to_owned(),
@@ -22,7 +21,7 @@ pub(super) fn decision(decision: &Decision, told: Told) -> proto::Decision {
         status: status.into(),
         retry_after_ms: decision.retry_after_us().map(milliseconds),
         limits: decision.limits().map(|view| limit(&view)).collect(),
-        headers: told.headers.iter().filter_map(header).collect(),
+        headers: told.headers.iter().map(header).collect(),
     }
 }
 

@@ -1,7 +1,5 @@
 //! Our reading and writing of messages beside the generated code's.
 
-use std::borrow::Cow;
-
 use envoy_types::pb::envoy::config::core::v3::HeaderValue as Header;
 use envoy_types::pb::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
 use envoy_types::pb::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::{
@@ -11,17 +9,18 @@ use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::{Descri
 use envoy_types::pb::envoy::service::ratelimit::v3::{RateLimitRequest, RateLimitResponse};
 use envoy_types::pb::google::protobuf::value::Kind;
 use envoy_types::pb::google::protobuf::{Duration, ListValue, Struct, UInt64Value, Value};
-use http::{HeaderMap, HeaderName, HeaderValue};
 use proptest::prelude::*;
 use prost::Message as _;
 use serde_json::{Map, Value as Json, json};
+use tidegate_core::Ticket;
 
 use super::super::protobuf::{Unreadable, Writer};
 use super::super::{decode, encode};
-use crate::door::Patience;
 use crate::door::tests::{door, wait};
+use crate::door::{DecisionId, Patience};
+use crate::headers::Lines;
 use crate::ratelimit::{
-    self, Asked, AskedLimit, Current, Failure, Metadata, Request, Response, Status, Unit,
+    self, Asked, AskedLimit, Current, Decided, Failure, Metadata, Request, Response, Status, Unit,
 };
 
 fn any_request() -> impl Strategy<Value = RateLimitRequest> {
@@ -135,7 +134,7 @@ fn a_message_in_a_message_has_its_length_before_it() {
 
 #[test]
 fn answers_are_read_by_the_generated_code_as_they_were_meant() {
-    for (statuses, length) in [(0, 0), (1, 10), (5, 200), (2, 20_000)] {
+    for (statuses, length) in [(0, 0), (1, 10), (3, 127), (4, 128), (5, 200), (2, 20_000)] {
         let text = "x".repeat(length);
         let response = response(statuses, &text);
         let bytes = encode::response(&response);
@@ -151,22 +150,31 @@ fn answers_are_read_by_the_generated_code_as_they_were_meant() {
 fn response(statuses: usize, text: &str) -> Response<'_> {
     let passed = json!({ "none": null, "yes": true, "no": false, "n": -1.5, "text": text, "list": [1, [], {}], "deep": { "": {} } });
     let Json::Object(passed) = passed else { panic!("it is an object") };
-    let header = (HeaderName::from_static("ratelimit"), HeaderValue::from_str(text).unwrap());
+    let mut to_client = Lines::default();
+    to_client.text("ratelimit", text);
     let status = |number: usize| Status {
         over: number % 2 == 1,
         current: (number > 0).then_some(Current { name: text.into(), amount: 7, unit: Unit::Week }),
         remaining: u32::MAX,
         reset_s: (number > 1).then_some(u64::MAX),
     };
+    let decided = Decided {
+        outcome: "",
+        id: DecisionId::of_ticket(Ticket(7)),
+        state: "",
+        rule: Some(text),
+        snapshot: 0,
+    };
     Response {
         allowed: statuses % 2 == 1,
         statuses: (0..statuses).map(status).collect(),
-        to_client: HeaderMap::from_iter([header]),
+        to_client,
         to_upstream: vec![(ratelimit::DELAY, text.to_owned())],
         body: text.into(),
         metadata: Metadata {
-            words: [("empty", Cow::Borrowed("")), ("word", Cow::Borrowed(text))].into_iter().collect(),
-            snapshot: Some(0),
+            decided: (statuses != 1).then_some(decided),
+            domain: "",
+            reason: text.to_owned().into(),
             passed,
         },
     }
@@ -187,17 +195,14 @@ fn expected(response: &Response<'_>) -> RateLimitResponse {
         quota: None,
     };
     let mut fields: Map<String, Json> =
-        response.metadata.words.iter().map(|(name, word)| ((*name).to_owned(), json!(word))).collect();
-    fields.insert("snapshot".to_owned(), json!(response.metadata.snapshot));
+        response.metadata.words().map(|(name, word)| (name.to_owned(), json!(word))).collect();
+    let snapshot = response.metadata.snapshot();
+    fields.extend(snapshot.map(|snapshot| ("snapshot".to_owned(), json!(snapshot))));
     fields.insert("metadata".to_owned(), Json::Object(response.metadata.passed.clone()));
     RateLimitResponse {
         overall_code: code(!response.allowed),
         statuses: response.statuses.iter().map(status).collect(),
-        response_headers_to_add: response
-            .to_client
-            .iter()
-            .map(|(name, value)| header(name.as_str(), value.to_str().unwrap()))
-            .collect(),
+        response_headers_to_add: response.to_client.iter().map(|(name, value)| header(name, value)).collect(),
         request_headers_to_add: response
             .to_upstream
             .iter()

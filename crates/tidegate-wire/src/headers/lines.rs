@@ -1,0 +1,137 @@
+//! Header fields as they are written, one after another in one piece of memory: nobody looks for one among them, so that a
+//! map would be made in vain.
+
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+use smallvec::SmallVec;
+
+use super::list::List;
+use super::{POLICY, STANDING};
+use crate::digits;
+
+/// Room for the values of most answers.
+const ROOM: usize = 128;
+
+/// Header fields in the order in which they were written. Their values are printable ASCII.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lines {
+    values: Vec<u8>,
+    /// Each name, and where its value ends.
+    names: SmallVec<[(&'static str, usize); 4]>,
+}
+
+impl Lines {
+    /// The fields: their names in lower case, and their values.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.bytes().map(|(name, value)| (name, str::from_utf8(value).unwrap_or_default()))
+    }
+
+    /// The value of a field, if it is there.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Puts them among others. The lists of draft-10 are appended to those that are there, all others take their places.
+    pub fn put_into(&self, headers: &mut HeaderMap) {
+        for (name, value) in self.bytes() {
+            let Ok(value) = HeaderValue::from_bytes(value) else { continue };
+            let key = HeaderName::from_static(name);
+            if matches!(name, POLICY | STANDING) {
+                headers.append(key, value);
+            } else {
+                headers.insert(key, value);
+            }
+        }
+    }
+
+    /// The same as [`Lines::iter`], as bytes.
+    pub(crate) fn bytes(&self) -> impl Iterator<Item = (&'static str, &[u8])> {
+        let mut start = 0;
+        self.names.iter().map(move |(name, end)| {
+            let value = &self.values[start..*end];
+            start = *end;
+            (*name, value)
+        })
+    }
+
+    /// Adds a field whose value is a text. What cannot be sent is left out, and so is what says nothing.
+    pub(crate) fn text(&mut self, name: &'static str, value: &str) {
+        if is_printable(value) {
+            self.add(name, |out| out.extend_from_slice(value.as_bytes()));
+        }
+    }
+
+    /// The same for a number.
+    pub(crate) fn number(&mut self, name: &'static str, number: u64) {
+        self.add(name, |out| digits::write(out, number));
+    }
+
+    /// The same for a list, unless it has no members.
+    pub(super) fn list(&mut self, name: &'static str, write: impl FnOnce(&mut List<'_>)) {
+        self.add(name, |out| write(&mut List::new(out)));
+    }
+
+    fn add(&mut self, name: &'static str, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.values.len();
+        if start == 0 {
+            self.values.reserve(ROOM);
+        }
+        write(&mut self.values);
+        if self.values.len() > start {
+            self.names.push((name, self.values.len()));
+        }
+    }
+}
+
+/// Whether structured fields can hold it.
+#[inline]
+pub(super) fn is_printable(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines() -> Lines {
+        let mut lines = Lines::default();
+        lines.list(STANDING, |list| {
+            list.string("a").number("r", 1);
+        });
+        lines.list(POLICY, |_| {});
+        lines.text("content-type", "text/plain");
+        lines.text("told", "b\nc");
+        lines.number("retry-after", 70);
+        lines
+    }
+
+    #[test]
+    fn fields_are_read_as_they_were_written() {
+        let lines = lines();
+        let all: Vec<_> = lines.iter().collect();
+        assert_eq!(all, [(STANDING, r#""a";r=1"#), ("content-type", "text/plain"), ("retry-after", "70")]);
+        assert_eq!(
+            (lines.get("retry-after"), lines.get("told"), lines.is_empty()),
+            (Some("70"), None, false)
+        );
+        assert!(Lines::default().is_empty());
+    }
+
+    #[test]
+    fn lists_are_appended_and_others_replaced() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [(STANDING, r#""b";r=2"#), ("retry-after", "1"), ("other", "x")] {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        lines().put_into(&mut headers);
+        let standing: Vec<_> = headers.get_all(STANDING).iter().collect();
+        assert_eq!(standing, [r#""b";r=2"#, r#""a";r=1"#]);
+        assert_eq!(headers.len(), 5);
+        assert_eq!(headers["retry-after"], "70");
+        assert_eq!(headers["other"], "x");
+    }
+}
