@@ -2,12 +2,17 @@
 
 use std::collections::HashMap;
 
+use crate::name::{Keyed, keyed};
+
 /// A tree over the entries of a descriptor. What a node carries is a rule of its domain, by its place.
 #[derive(Default)]
 pub struct Tree {
     nodes: Vec<Branch>,
     has_metadata: bool,
 }
+
+/// Something by a text.
+type ByText<T> = HashMap<Box<str>, T, Keyed>;
 
 /// Values may be secret: it shows how many nodes it has.
 impl std::fmt::Debug for Tree {
@@ -17,14 +22,13 @@ impl std::fmt::Debug for Tree {
 }
 
 /// A node: what may follow, and the rule of descriptors that end here.
-#[derive(Default)]
 pub(crate) struct Branch {
     /// By key and exact value.
-    exact: HashMap<Box<str>, HashMap<Box<str>, usize>>,
+    exact: ByText<ByText<usize>>,
     /// By key and pattern, in the order in which they were written.
     wildcards: Vec<(Pattern, Pattern, usize)>,
     /// By key, whatever the value.
-    any: HashMap<Box<str>, usize>,
+    any: ByText<usize>,
     rule: Option<u32>,
 }
 
@@ -51,13 +55,14 @@ impl Pattern {
 impl Tree {
     /// A tree with nothing but its root.
     pub(crate) fn new() -> Self {
-        Self { nodes: vec![Branch::default()], has_metadata: false }
+        Self { nodes: vec![Branch::new(keyed())], has_metadata: false }
     }
 
     /// Adds what may follow a node; `None` if it is there already.
     pub(crate) fn add(&mut self, parent: usize, key: &str, value: &str) -> Option<usize> {
         let place = self.nodes.len();
         let branch = &mut self.nodes[parent];
+        let keyed = branch.any.hasher().clone();
         let new = if value.contains('*') || key.contains('*') {
             let (key, value) =
                 (Pattern(key.into()), Pattern(if value.is_empty() { "*" } else { value }.into()));
@@ -69,9 +74,11 @@ impl Tree {
         } else if value.is_empty() {
             branch.any.insert(key.into(), place).is_none()
         } else {
-            branch.exact.entry(key.into()).or_default().insert(value.into(), place).is_none()
+            let values = branch.exact.entry(key.into());
+            let values = values.or_insert_with(|| HashMap::with_hasher(keyed.clone()));
+            values.insert(value.into(), place).is_none()
         };
-        new.then(|| self.nodes.push(Branch::default()))?;
+        new.then(|| self.nodes.push(Branch::new(keyed)))?;
         Some(place)
     }
 
@@ -105,6 +112,15 @@ impl Tree {
 }
 
 impl Branch {
+    fn new(keyed: Keyed) -> Self {
+        Self {
+            exact: HashMap::with_hasher(keyed.clone()),
+            wildcards: Vec::new(),
+            any: HashMap::with_hasher(keyed),
+            rule: None,
+        }
+    }
+
     fn next(&self, key: &str, value: &str) -> Option<usize> {
         let exact = || self.exact.get(key).and_then(|values| values.get(value)).copied();
         let wild = || {

@@ -25,6 +25,20 @@ pub(crate) fn write(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(&digits[start..]);
 }
 
+/// Appends a parameter of a structured field whose name is one letter.
+#[inline]
+pub(crate) fn write_parameter(out: &mut Vec<u8>, name: u8, number: u64) {
+    if let Ok(digit @ 0..=9) = u8::try_from(number) {
+        out.extend_from_slice(&[b';', name, b'=', b'0' + digit]);
+        return;
+    }
+    let mut text = [b'0'; 3 + MOST];
+    let digits = text[3..].first_chunk_mut().expect("there is room for as many as there can be");
+    let start = put(digits, number);
+    text[start..start + 3].copy_from_slice(&[b';', name, b'=']);
+    out.extend_from_slice(&text[start..]);
+}
+
 /// Appends a line of the Redis protocol: what it is, the digits of a number, and the line's end.
 #[cfg(feature = "resp")]
 #[inline]
@@ -70,11 +84,12 @@ mod tests {
         fn digits_are_those_of_the_formatter(number in prop_oneof![any::<u64>(), 0..1000_u64, Just(u64::MAX)]) {
             let mut out = b"x".to_vec();
             write(&mut out, number);
-            prop_assert_eq!(&out, &format!("x{number}").into_bytes());
+            write_parameter(&mut out, b'q', number);
+            prop_assert_eq!(&out, &format!("x{number};q={number}").into_bytes());
             #[cfg(feature = "resp")]
             {
                 write_line(&mut out, b':', number);
-                prop_assert_eq!(out, format!("x{number}:{number}\r\n").into_bytes());
+                prop_assert_eq!(out, format!("x{number};q={number}:{number}\r\n").into_bytes());
             }
         }
     }

@@ -99,7 +99,7 @@ pub fn write(out: &mut HeaderMap, summary: &Summary<'_>, settings: &Settings) {
 
 /// The same by themselves.
 pub fn lines(summary: &Summary<'_>, settings: &Settings) -> Lines {
-    let mut out = Lines::default();
+    let mut out = Lines::about(summary.reports().len());
     let keys = if settings.partition_keys { PartitionKeys::Told } else { PartitionKeys::Hidden };
     match settings.ietf {
         Ietf::Draft10 => ietf::write_draft_10(&mut out, summary, keys),

@@ -6,11 +6,11 @@ use super::report::{PartitionKey, Report, Unit, Wait};
 use super::summary::Summary;
 use super::{LIMIT, POLICY, REMAINDER, RESTORED, STANDING, seconds_up};
 
-const QUOTA: &str = "q";
-const WINDOW: &str = "w";
+const QUOTA: u8 = b'q';
+const WINDOW: u8 = b'w';
 const UNIT: &str = "qu";
-const REMAINING: &str = "r";
-const RESET: &str = "t";
+const REMAINING: u8 = b'r';
+const RESET: u8 = b't';
 const PARTITION_KEY: &str = "pk";
 
 /// Whether the partition keys that reports carry are told.

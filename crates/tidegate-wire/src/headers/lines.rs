@@ -8,8 +8,9 @@ use super::list::List;
 use super::{POLICY, STANDING};
 use crate::digits;
 
-/// Room for the values of most answers.
-const ROOM: usize = 128;
+/// Room for what most answers say of a limit, and of all of them.
+const ROOM_PER_LIMIT: usize = 64;
+const ROOM: usize = 32;
 
 /// Header fields in the order in which they were written. Their values are printable ASCII.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,6 +21,11 @@ pub struct Lines {
 }
 
 impl Lines {
+    /// None yet, with room for what is said of so many limits.
+    pub(super) fn about(limits: usize) -> Self {
+        Self { values: Vec::with_capacity(ROOM + limits * ROOM_PER_LIMIT), names: SmallVec::new() }
+    }
+
     /// The fields: their names in lower case, and their values.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.bytes().map(|(name, value)| (name, str::from_utf8(value).unwrap_or_default()))
@@ -28,6 +34,12 @@ impl Lines {
     /// The value of a field, if it is there.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    /// How many bytes their values have.
+    #[cfg(feature = "rls")]
+    pub(crate) fn size(&self) -> usize {
+        self.values.len()
     }
 
     /// Whether there is none.
@@ -77,9 +89,6 @@ impl Lines {
 
     fn add(&mut self, name: &'static str, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.values.len();
-        if start == 0 {
-            self.values.reserve(ROOM);
-        }
         write(&mut self.values);
         if self.values.len() > start {
             self.names.push((name, self.values.len()));
@@ -100,7 +109,7 @@ mod tests {
     fn lines() -> Lines {
         let mut lines = Lines::default();
         lines.list(STANDING, |list| {
-            list.string("a").number("r", 1);
+            list.string("a").number(b'r', 1);
         });
         lines.list(POLICY, |_| {});
         lines.text("content-type", "text/plain");

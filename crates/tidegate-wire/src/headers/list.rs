@@ -32,10 +32,9 @@ impl<'o> List<'o> {
         self
     }
 
-    /// A parameter of the last member.
-    pub(super) fn number(&mut self, key: &str, number: u64) -> &mut Self {
-        self.key(key);
-        digits::write(self.out, number.min(MOST));
+    /// A parameter of the last member, whose name is one letter.
+    pub(super) fn number(&mut self, key: u8, number: u64) -> &mut Self {
+        digits::write_parameter(self.out, key, number.min(MOST));
         self
     }
 
@@ -61,12 +60,7 @@ impl<'o> List<'o> {
         self.is_empty = false;
     }
 
-    #[inline]
     fn key(&mut self, key: &str) {
-        if let [letter] = key.as_bytes() {
-            self.out.extend_from_slice(&[b';', *letter, b'=']);
-            return;
-        }
         self.out.push(b';');
         self.out.extend_from_slice(key.as_bytes());
         self.out.push(b'=');
@@ -103,7 +97,7 @@ mod tests {
             let mut written = Vec::new();
             let mut list = List::new(&mut written);
             for (text, number, bytes) in &members {
-                list.string(text).number("r", *number).text("qu", text).bytes("pk", bytes);
+                list.string(text).number(b'r', *number).text("qu", text).bytes("pk", bytes);
                 list.integer(*number);
             }
             let read: Read = Parser::new(&written).parse().unwrap();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE};
 use http::request::Parts;
-use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Body;
 use tidegate_store::Store;
 use tonic::Status;
@@ -18,6 +18,7 @@ use crate::ratelimit::{self, Failure};
 use crate::trust::{Caller, Peer};
 
 const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
+const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 
 /// A call whose head is read.
 #[derive(Debug)]
@@ -78,7 +79,7 @@ where
 /// The answer to what does not speak gRPC as we do, if it does not.
 fn refused(head: &Parts) -> Option<Response<Reply>> {
     let content = head.headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
-    let encoding = head.headers.get("grpc-encoding");
+    let encoding = head.headers.get(&ENCODING);
     if head.method != Method::POST {
         let mut response = no_call(StatusCode::METHOD_NOT_ALLOWED);
         response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));

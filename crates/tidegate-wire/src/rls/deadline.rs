@@ -3,13 +3,15 @@
 use std::future::Future;
 use std::time::Duration;
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 use tonic::Status;
+
+const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 
 /// How long the caller waits, if it says so: `grpc-timeout`, at most eight digits and a unit. What cannot be read is as if
 /// it were not there.
 pub(crate) fn of(headers: &HeaderMap) -> Option<Duration> {
-    parse(headers.get("grpc-timeout")?.to_str().ok()?)
+    parse(headers.get(&TIMEOUT)?.to_str().ok()?)
 }
 
 /// The answer, unless the caller is gone before.

@@ -9,12 +9,17 @@ use crate::ratelimit::{Metadata, Response, Status};
 const OK: u64 = 1;
 const OVER_LIMIT: u64 = 2;
 
-/// Room for an answer about a few limits.
-const ROOM: usize = 512;
+/// Room for most answers, for each descriptor, and for what is in them as it is.
+const ROOM: usize = 352;
+const ROOM_PER_STATUS: usize = 48;
+
+fn room(response: &Response<'_>) -> usize {
+    ROOM + response.statuses.len() * ROOM_PER_STATUS + response.to_client.size() + response.body.len()
+}
 
 /// A `RateLimitResponse`, in the frame of a gRPC message.
 pub(super) fn response(response: &Response<'_>) -> Bytes {
-    let mut out = Writer(Vec::with_capacity(ROOM));
+    let mut out = Writer(Vec::with_capacity(room(response)));
     // Not compressed, and so long.
     out.0.extend_from_slice(&[0; FRAME]);
     out.number(1, code(!response.allowed));
@@ -63,7 +68,7 @@ fn header(out: &mut Writer, name: &str, value: &[u8]) {
 
 fn metadata(out: &mut Writer, metadata: &Metadata<'_>) {
     for (name, word) in metadata.words() {
-        field(out, name, |out| out.bytes_or_none(TEXT, word.as_bytes()));
+        text(out, name, word);
     }
     if let Some(snapshot) = metadata.snapshot() {
         #[expect(clippy::cast_precision_loss, reason = "versions of rules are counted from 1")]
@@ -88,6 +93,23 @@ fn field(out: &mut Writer, name: &str, write: impl FnOnce(&mut Writer)) {
         out.bytes(1, name.as_bytes());
         out.message(2, write);
     });
+}
+
+/// The same for a text. Nearly all are so short that every length is one byte, and known before.
+fn text(out: &mut Writer, name: &str, text: &str) {
+    let (name, text) = (name.as_bytes(), text.as_bytes());
+    match (u8::try_from(name.len()), u8::try_from(text.len())) {
+        (Ok(name_bytes), Ok(text_bytes)) if name.len() + text.len() < 0x80 - 6 => {
+            out.0.extend_from_slice(&[1 << 3 | 2, name_bytes + text_bytes + 6, 1 << 3 | 2, name_bytes]);
+            out.0.extend_from_slice(name);
+            out.0.extend_from_slice(&[2 << 3 | 2, text_bytes + 2, TEXT << 3 | 2, text_bytes]);
+            out.0.extend_from_slice(text);
+        }
+        _ => out.message(1, |out| {
+            out.bytes(1, name);
+            out.message(2, |out| out.bytes_or_none(TEXT, text));
+        }),
+    }
 }
 
 fn object(out: &mut Writer, fields: &Map<String, Json>) {

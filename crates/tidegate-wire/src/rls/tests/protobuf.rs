@@ -134,7 +134,9 @@ fn a_message_in_a_message_has_its_length_before_it() {
 
 #[test]
 fn answers_are_read_by_the_generated_code_as_they_were_meant() {
-    for (statuses, length) in [(0, 0), (1, 10), (3, 127), (4, 128), (5, 200), (2, 20_000)] {
+    for (statuses, length) in
+        [(0, 0), (1, 10), (3, 115), (4, 116), (6, 117), (3, 127), (4, 128), (5, 200), (2, 20_000)]
+    {
         let text = "x".repeat(length);
         let response = response(statuses, &text);
         let bytes = encode::response(&response);
