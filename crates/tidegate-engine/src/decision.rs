@@ -238,12 +238,13 @@ impl Decision {
 
     /// Why, as a code: `ok`, `endpoint-rate`, `tenant-quota`, `user-concurrency`, `blocked`, `bypassed`, `undecided`, `last-resort`, …
     pub fn reason(&self) -> Cow<'static, str> {
+        // Nearly always, and without a look at the limit.
         if self.outcome == Outcome::Allow && matches!(self.deciding, Some(Deciding::Limit(_))) {
             return "ok".into();
         }
         match (self.deciding, self.deciding_limit()) {
             (_, Some(view)) if view.blocked_us > 0 && !self.allowed() => "blocked".into(),
-            (_, Some(view)) if self.outcome != Outcome::Allow => match view.rule {
+            (_, Some(view)) => match view.rule {
                 Some(rule) => rule.reason(view.rule_limit).into(),
                 None => "descriptor-rate".into(),
             },

@@ -62,7 +62,7 @@ impl Tree {
     pub(crate) fn add(&mut self, parent: usize, key: &str, value: &str) -> Option<usize> {
         let place = self.nodes.len();
         let branch = &mut self.nodes[parent];
-        let keyed = branch.any.hasher().clone();
+        let hasher = branch.any.hasher().clone();
         let new = if value.contains('*') || key.contains('*') {
             let (key, value) =
                 (Pattern(key.into()), Pattern(if value.is_empty() { "*" } else { value }.into()));
@@ -75,10 +75,10 @@ impl Tree {
             branch.any.insert(key.into(), place).is_none()
         } else {
             let values = branch.exact.entry(key.into());
-            let values = values.or_insert_with(|| HashMap::with_hasher(keyed.clone()));
+            let values = values.or_insert_with(|| HashMap::with_hasher(hasher.clone()));
             values.insert(value.into(), place).is_none()
         };
-        new.then(|| self.nodes.push(Branch::new(keyed)))?;
+        new.then(|| self.nodes.push(Branch::new(hasher)))?;
         Some(place)
     }
 
@@ -112,11 +112,11 @@ impl Tree {
 }
 
 impl Branch {
-    fn new(keyed: Keyed) -> Self {
+    fn new(hasher: Keyed) -> Self {
         Self {
-            exact: HashMap::with_hasher(keyed.clone()),
+            exact: HashMap::with_hasher(hasher.clone()),
             wildcards: Vec::new(),
-            any: HashMap::with_hasher(keyed),
+            any: HashMap::with_hasher(hasher),
             rule: None,
         }
     }

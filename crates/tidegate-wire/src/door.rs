@@ -27,15 +27,16 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 #[cfg(any(feature = "http", feature = "rls"))]
 use std::time::Duration;
 
-use smallvec::SmallVec;
 use tidegate_core::{Ticket, Timestamp};
 use tidegate_engine::explain::{Explanation, explain};
-use tidegate_engine::{Check, Decision, Engine, LimitView, Malformed, Settled, Throttle, Throttled};
+use tidegate_engine::{Check, Decision, Engine, Malformed, Settled, Throttle, Throttled};
 use tidegate_store::{Hold, Store, StoreError};
 
 pub use partition::PartitionSecret;
 pub use settings::{DoorSettings, Undecided};
 pub use told::{DecisionId, Told, decision_id};
+
+pub(crate) use told::Viewed;
 
 #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
 pub(crate) use at_once::at_once;
@@ -190,13 +191,12 @@ impl<S: Store + 'static> Door<S> {
 
     /// Headers and, for a refusal, the problem that tell the decision on that check.
     pub fn tell(&self, check: &Check<'_>, decision: &Decision) -> Told {
-        let limits: SmallVec<[LimitView<'_>; 4]> = decision.limits().collect();
-        self.tell_limits(check, (decision, &limits))
+        self.tell_viewed(check, &Viewed::of(decision))
     }
 
-    /// The same with the decision's limits, for who needs them too.
-    pub(crate) fn tell_limits(&self, check: &Check<'_>, decision: (&Decision, &[LimitView<'_>])) -> Told {
-        told::tell(&self.inner.settings, check, decision, self.random())
+    /// The same for who needs the limits too.
+    pub(crate) fn tell_viewed(&self, check: &Check<'_>, viewed: &Viewed<'_>) -> Told {
+        told::tell(&self.inner.settings, check, viewed, self.random())
     }
 
     /// The engine behind it.

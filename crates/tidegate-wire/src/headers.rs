@@ -8,6 +8,7 @@ mod report;
 mod summary;
 mod list;
 mod lines;
+pub(crate) mod names;
 mod ietf;
 mod legacy;
 #[cfg(test)]
@@ -16,7 +17,7 @@ mod tests;
 use http::header::{HeaderMap, HeaderName};
 
 pub use legacy::denied_by;
-pub use lines::Lines;
+pub use lines::HeaderLines;
 pub use report::{PartitionKey, Report, Unit};
 pub use settings::{Ietf, Legacy, SettingError, Settings};
 pub use summary::{Summary, most_restrictive};
@@ -26,41 +27,27 @@ pub(crate) use legacy::who_denied;
 use ietf::PartitionKeys;
 
 /// `RateLimit-Policy`: the limits that apply, whatever is left of them.
-pub const RATELIMIT_POLICY: HeaderName = HeaderName::from_static(POLICY);
+pub const RATELIMIT_POLICY: HeaderName = HeaderName::from_static(names::RATELIMIT_POLICY);
 /// `RateLimit`: what is left of each limit.
-pub const RATELIMIT: HeaderName = HeaderName::from_static(STANDING);
+pub const RATELIMIT: HeaderName = HeaderName::from_static(names::RATELIMIT);
 /// `RateLimit-Limit`: draft-03's amount of the most restrictive limit, then of each with its window.
-pub const RATELIMIT_LIMIT: HeaderName = HeaderName::from_static(LIMIT);
+pub const RATELIMIT_LIMIT: HeaderName = HeaderName::from_static(names::RATELIMIT_LIMIT);
 /// `RateLimit-Remaining`: draft-03's rest of the most restrictive limit.
-pub const RATELIMIT_REMAINING: HeaderName = HeaderName::from_static(REMAINDER);
+pub const RATELIMIT_REMAINING: HeaderName = HeaderName::from_static(names::RATELIMIT_REMAINING);
 /// `RateLimit-Reset`: draft-03's seconds until more of it is available.
-pub const RATELIMIT_RESET: HeaderName = HeaderName::from_static(RESTORED);
+pub const RATELIMIT_RESET: HeaderName = HeaderName::from_static(names::RATELIMIT_RESET);
 /// `X-RateLimit-Limit`: the amount of the most restrictive limit.
-pub const X_RATELIMIT_LIMIT: HeaderName = HeaderName::from_static(X_LIMIT);
+pub const X_RATELIMIT_LIMIT: HeaderName = HeaderName::from_static(names::X_RATELIMIT_LIMIT);
 /// `X-RateLimit-Remaining`: what is left of it.
-pub const X_RATELIMIT_REMAINING: HeaderName = HeaderName::from_static(X_REMAINDER);
+pub const X_RATELIMIT_REMAINING: HeaderName = HeaderName::from_static(names::X_RATELIMIT_REMAINING);
 /// `X-RateLimit-Reset`: when more of it is available.
-pub const X_RATELIMIT_RESET: HeaderName = HeaderName::from_static(X_RESTORED);
+pub const X_RATELIMIT_RESET: HeaderName = HeaderName::from_static(names::X_RATELIMIT_RESET);
 /// `X-RateLimit-Used`: what has been taken of it.
-pub const X_RATELIMIT_USED: HeaderName = HeaderName::from_static(X_USED);
+pub const X_RATELIMIT_USED: HeaderName = HeaderName::from_static(names::X_RATELIMIT_USED);
 /// `X-RateLimit-Resource`: the part of the API that it is for.
-pub const X_RATELIMIT_RESOURCE: HeaderName = HeaderName::from_static(X_RESOURCE);
+pub const X_RATELIMIT_RESOURCE: HeaderName = HeaderName::from_static(names::X_RATELIMIT_RESOURCE);
 /// `X-RateLimit-Denied-By`: which rule refused, and by what it counts.
-pub const X_RATELIMIT_DENIED_BY: HeaderName = HeaderName::from_static(X_DENIED_BY);
-
-// The same as texts, and one that is HTTP's own.
-const POLICY: &str = "ratelimit-policy";
-const STANDING: &str = "ratelimit";
-const LIMIT: &str = "ratelimit-limit";
-const REMAINDER: &str = "ratelimit-remaining";
-const RESTORED: &str = "ratelimit-reset";
-const X_LIMIT: &str = "x-ratelimit-limit";
-const X_REMAINDER: &str = "x-ratelimit-remaining";
-const X_RESTORED: &str = "x-ratelimit-reset";
-const X_USED: &str = "x-ratelimit-used";
-const X_RESOURCE: &str = "x-ratelimit-resource";
-pub(crate) const X_DENIED_BY: &str = "x-ratelimit-denied-by";
-pub(crate) const RETRY: &str = "retry-after";
+pub const X_RATELIMIT_DENIED_BY: HeaderName = HeaderName::from_static(names::X_RATELIMIT_DENIED_BY);
 
 /// Writes what the reports of one check say to the client.
 ///
@@ -73,7 +60,7 @@ pub(crate) const RETRY: &str = "retry-after";
 /// never pass has no `t`: no waiting helps.
 ///
 /// A name that no structured field can hold (beyond printable ASCII) costs its report the place in the fields that tell
-/// it, and nothing else.
+/// it, and nothing else. A resource without a name is not told.
 ///
 /// ```
 /// use http::HeaderMap;
@@ -94,12 +81,12 @@ pub(crate) const RETRY: &str = "retry-after";
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write(out: &mut HeaderMap, summary: &Summary<'_>, settings: &Settings) {
-    lines(summary, settings).put_into(out);
+    of(summary, settings).put_into(out);
 }
 
-/// The same by themselves.
-pub fn lines(summary: &Summary<'_>, settings: &Settings) -> Lines {
-    let mut out = Lines::about(summary.reports().len());
+/// What [`write`] writes, before it is put among other headers.
+pub fn of(summary: &Summary<'_>, settings: &Settings) -> HeaderLines {
+    let mut out = HeaderLines::about(summary.reports().len());
     let keys = if settings.partition_keys { PartitionKeys::Told } else { PartitionKeys::Hidden };
     match settings.ietf {
         Ietf::Draft10 => ietf::write_draft_10(&mut out, summary, keys),
@@ -111,15 +98,15 @@ pub fn lines(summary: &Summary<'_>, settings: &Settings) -> Lines {
         write_denied_by(&mut out, summary);
     }
     if let Some(seconds) = summary.retry_after_s() {
-        out.number(RETRY, seconds);
+        out.number(names::RETRY_AFTER, seconds);
     }
     out
 }
 
-fn write_denied_by(out: &mut Lines, summary: &Summary<'_>) {
+fn write_denied_by(out: &mut HeaderLines, summary: &Summary<'_>) {
     let value = summary.denied_by().and_then(|report| who_denied(report.dimension?, report.rule));
     if let Some(value) = value {
-        out.text(X_DENIED_BY, &value);
+        out.text(names::X_RATELIMIT_DENIED_BY, &value);
     }
 }
 

@@ -16,7 +16,7 @@ mod tests;
 
 use smallvec::SmallVec;
 use tidegate_core::PlanError;
-use tidegate_engine::{Decision, LimitView, Malformed, Outcome};
+use tidegate_engine::{Decision, Malformed, Outcome};
 use tidegate_store::Store;
 
 #[cfg(test)]
@@ -30,8 +30,8 @@ pub(crate) use statuses::Current;
 pub(crate) use statuses::Status;
 pub(crate) use unit::Unit;
 
-use crate::door::{Door, Undecided};
-use crate::headers::Lines;
+use crate::door::{Door, Undecided, Viewed};
+use crate::headers::HeaderLines;
 use crate::problem;
 use request::Turn;
 
@@ -50,7 +50,7 @@ pub(crate) struct Response<'d> {
     /// One for each descriptor, in order.
     pub(crate) statuses: SmallVec<[Status<'d>; 4]>,
     /// Headers for the client.
-    pub(crate) to_client: Lines,
+    pub(crate) to_client: HeaderLines,
     /// Headers for whoever serves the request.
     pub(crate) to_upstream: Vec<(&'static str, String)>,
     /// The body of a refusal.
@@ -146,9 +146,9 @@ fn response<'d, S: Store + 'static>(
     refunded: Option<&'d Decision>,
 ) -> Response<'d> {
     let descriptors = request.descriptors(|_| 0);
-    let limits: SmallVec<[LimitView<'_>; 4]> = decision.limits().collect();
-    let told = door.tell_limits(&request.check(&descriptors), (decision, &limits));
-    let statuses = statuses::statuses(request, (decision, &limits), refunded);
+    let viewed = Viewed::of(decision);
+    let told = door.tell_viewed(&request.check(&descriptors), &viewed);
+    let statuses = statuses::statuses(request, &viewed, refunded);
     let mut response = Response {
         allowed: decision.allowed(),
         metadata: Metadata::new(request, decision, &statuses),

@@ -9,16 +9,28 @@ use tidegate_rules::rule::{Counted, Rule};
 
 use super::DoorSettings;
 use super::partition::{Partition, Partitions};
-use crate::headers::{self, Lines, PartitionKey, Report, Summary, Unit, X_DENIED_BY};
+use crate::headers::{self, HeaderLines, PartitionKey, Report, Summary, Unit, names};
 use crate::problem::{Kind, Problem};
 
 /// What a caller is told of a decision.
 #[derive(Clone, Debug)]
 pub struct Told {
     /// Where it stands with its limits. The type of a body is not among them.
-    pub headers: Lines,
+    pub headers: HeaderLines,
     /// Why it was refused, if it was.
     pub problem: Option<Problem>,
+}
+
+/// A decision, and the limits that had a word in it, which are gone through more than once.
+pub(crate) struct Viewed<'d> {
+    pub(crate) decision: &'d Decision,
+    pub(crate) limits: SmallVec<[LimitView<'d>; 4]>,
+}
+
+impl<'d> Viewed<'d> {
+    pub(crate) fn of(decision: &'d Decision) -> Self {
+        Self { decision, limits: decision.limits().collect() }
+    }
 }
 
 /// A limit that is told, with its verdict as the caller should take it.
@@ -28,20 +40,16 @@ struct Line<'d> {
     partition: Option<Partition>,
 }
 
-pub(super) fn tell(
-    settings: &DoorSettings,
-    check: &Check<'_>,
-    (decision, limits): (&Decision, &[LimitView<'_>]),
-    random: u64,
-) -> Told {
-    let lines = lines(settings, check, (decision, limits));
+pub(super) fn tell(settings: &DoorSettings, check: &Check<'_>, viewed: &Viewed<'_>, random: u64) -> Told {
+    let decision = viewed.decision;
+    let lines = lines(settings, check, viewed);
     let reports: SmallVec<[Report<'_>; 4]> = lines.iter().map(Line::report).collect();
     let mut summary = Summary::new(&reports, decision.at);
     if let Some(us) = decision.retry_after_us() {
         summary = summary.retrying_after_s(us.div_ceil(1_000_000));
     }
     let summary = summary.jittered(&settings.headers, random);
-    let mut headers = headers::lines(&summary, &settings.headers);
+    let mut headers = headers::of(&summary, &settings.headers);
     if decision.allowed() {
         return Told { headers, problem: None };
     }
@@ -52,14 +60,14 @@ pub(super) fn tell(
 }
 
 /// The limits that have a say. Those in the shadow have none: a caller that is told of them would heed them.
-fn lines<'d>(
+fn lines<'v>(
     settings: &DoorSettings,
     check: &Check<'_>,
-    (decision, limits): (&Decision, &'d [LimitView<'d>]),
-) -> SmallVec<[Line<'d>; 4]> {
+    Viewed { decision, limits }: &'v Viewed<'_>,
+) -> SmallVec<[Line<'v>; 4]> {
     let partitions = Partitions::of(settings, check, decision);
     let told = limits.iter().filter(|view| view.enforced || decision.refused_by(view));
-    let line = |view: &'d LimitView<'d>| Line {
+    let line = |view: &'v LimitView<'v>| Line {
         verdict: verdict(decision, view),
         partition: partitions.as_ref().and_then(|partitions| partitions.partition(view)),
         view,
@@ -94,10 +102,10 @@ impl Line<'_> {
 }
 
 /// A rule that refuses by itself has no limit to report.
-fn tell_who_blocks(out: &mut Lines, decision: &Decision) {
+fn tell_who_blocks(out: &mut HeaderLines, decision: &Decision) {
     let value = blocking(decision).and_then(|rule| headers::who_denied(&rule.dimension, &rule.name));
     if let Some(value) = value {
-        out.text(X_DENIED_BY, &value);
+        out.text(names::X_RATELIMIT_DENIED_BY, &value);
     }
 }
 

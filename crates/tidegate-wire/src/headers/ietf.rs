@@ -1,10 +1,10 @@
 //! The IETF's fields, one function per version of the draft.
 
-use super::lines::{Lines, is_printable};
+use super::lines::{HeaderLines, is_printable};
 use super::list::{self, List};
 use super::report::{PartitionKey, Report, Unit, Wait};
 use super::summary::Summary;
-use super::{LIMIT, POLICY, REMAINDER, RESTORED, STANDING, seconds_up};
+use super::{names, seconds_up};
 
 const QUOTA: u8 = b'q';
 const WINDOW: u8 = b'w';
@@ -27,7 +27,7 @@ struct Member<'a> {
 }
 
 /// draft-ietf-httpapi-ratelimit-headers-10. A name that no structured field can hold costs its report the place in it.
-pub(super) fn write_draft_10(out: &mut Lines, summary: &Summary<'_>, keys: PartitionKeys) {
+pub(super) fn write_draft_10(out: &mut HeaderLines, summary: &Summary<'_>, keys: PartitionKeys) {
     let latest_s = summary.retry_after_s().unwrap_or(u64::MAX);
     let members = || {
         let told = summary.reports().iter().filter(|report| is_printable(report.name));
@@ -36,15 +36,15 @@ pub(super) fn write_draft_10(out: &mut Lines, summary: &Summary<'_>, keys: Parti
             key: report.partition_key.filter(|_| keys == PartitionKeys::Told).map(PartitionKey::bytes),
         })
     };
-    out.list(POLICY, |list| members().for_each(|member| member.push_policy(list)));
-    out.list(STANDING, |list| members().for_each(|member| member.push_standing(list, latest_s)));
+    out.list(names::RATELIMIT_POLICY, |list| members().for_each(|member| member.push_policy(list)));
+    out.list(names::RATELIMIT, |list| members().for_each(|member| member.push_standing(list, latest_s)));
 }
 
 /// draft-ietf-httpapi-ratelimit-headers-03: the most restrictive limit, then all that have a window, without names.
 /// What can never pass has a reset all the same: this version knows no answer without one.
-pub(super) fn write_draft_03(out: &mut Lines, summary: &Summary<'_>) {
+pub(super) fn write_draft_03(out: &mut HeaderLines, summary: &Summary<'_>) {
     let Some(most) = summary.most_restrictive() else { return };
-    out.list(LIMIT, |limits| {
+    out.list(names::RATELIMIT_LIMIT, |limits| {
         limits.integer(most.limit.capacity());
         for report in summary.reports() {
             if let Some(us) = report.limit.window_us() {
@@ -52,8 +52,8 @@ pub(super) fn write_draft_03(out: &mut Lines, summary: &Summary<'_>) {
             }
         }
     });
-    out.number(REMAINDER, most.verdict.remaining.min(list::MOST));
-    out.number(RESTORED, seconds_up(most.reset_after_us()));
+    out.number(names::RATELIMIT_REMAINING, most.verdict.remaining.min(list::MOST));
+    out.number(names::RATELIMIT_RESET, seconds_up(most.reset_after_us()));
 }
 
 impl Member<'_> {

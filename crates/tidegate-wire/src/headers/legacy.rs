@@ -3,27 +3,27 @@
 use http::header::HeaderValue;
 use sfv::{ItemSerializer, KeyRef, RefBareItem, StringRef, TokenRef, key_ref};
 
-use super::lines::Lines;
+use super::lines::HeaderLines;
 use super::summary::Summary;
-use super::{Legacy, Settings, X_LIMIT, X_REMAINDER, X_RESOURCE, X_RESTORED, X_USED, seconds_up};
+use super::{Legacy, Settings, names, seconds_up};
 
 const RULE: &KeyRef = key_ref("rule");
 
-pub(super) fn write_legacy(out: &mut Lines, summary: &Summary<'_>, settings: Settings) {
+pub(super) fn write_legacy(out: &mut HeaderLines, summary: &Summary<'_>, settings: Settings) {
     let Some(most) = summary.most_restrictive() else { return };
     let reset_s = match settings.legacy {
         Legacy::Off => return,
         Legacy::Epoch => seconds_up(summary.now().plus_us(most.reset_after_us()).as_micros()),
         Legacy::Delta => seconds_up(most.reset_after_us()),
     };
-    out.number(X_LIMIT, most.limit.capacity());
-    out.number(X_REMAINDER, most.verdict.remaining);
-    out.number(X_RESTORED, reset_s);
+    out.number(names::X_RATELIMIT_LIMIT, most.limit.capacity());
+    out.number(names::X_RATELIMIT_REMAINING, most.verdict.remaining);
+    out.number(names::X_RATELIMIT_RESET, reset_s);
     if settings.used {
-        out.number(X_USED, most.used());
+        out.number(names::X_RATELIMIT_USED, most.used());
     }
     if let Some(resource) = most.resource.filter(|_| settings.resource) {
-        out.text(X_RESOURCE, resource);
+        out.text(names::X_RATELIMIT_RESOURCE, resource);
     }
 }
 

@@ -1,26 +1,26 @@
-//! Header fields as they are written, one after another in one piece of memory: nobody looks for one among them, so that a
-//! map would be made in vain.
+//! Header fields as they are written, one after another in one piece of memory: doors send them on as they are, so that a map
+//! would be made in vain.
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use smallvec::SmallVec;
 
 use super::list::List;
-use super::{POLICY, STANDING};
+use super::names::{RATELIMIT, RATELIMIT_POLICY};
 use crate::digits;
 
 /// Room for what most answers say of a limit, and of all of them.
 const ROOM_PER_LIMIT: usize = 64;
 const ROOM: usize = 32;
 
-/// Header fields in the order in which they were written. Their values are printable ASCII.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lines {
+/// Header fields in the order in which they were written, each of them once. Their values are printable ASCII.
+#[derive(Clone, Default)]
+pub struct HeaderLines {
     values: Vec<u8>,
     /// Each name, and where its value ends.
-    names: SmallVec<[(&'static str, usize); 4]>,
+    names: SmallVec<[(&'static str, usize); 6]>,
 }
 
-impl Lines {
+impl HeaderLines {
     /// None yet, with room for what is said of so many limits.
     pub(super) fn about(limits: usize) -> Self {
         Self { values: Vec::with_capacity(ROOM + limits * ROOM_PER_LIMIT), names: SmallVec::new() }
@@ -31,7 +31,7 @@ impl Lines {
         self.bytes().map(|(name, value)| (name, str::from_utf8(value).unwrap_or_default()))
     }
 
-    /// The value of a field, if it is there.
+    /// The value of a field, by its name in lower case, if it is there.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
@@ -52,7 +52,7 @@ impl Lines {
         for (name, value) in self.bytes() {
             let Ok(value) = HeaderValue::from_bytes(value) else { continue };
             let key = HeaderName::from_static(name);
-            if matches!(name, POLICY | STANDING) {
+            if matches!(name, RATELIMIT_POLICY | RATELIMIT) {
                 headers.append(key, value);
             } else {
                 headers.insert(key, value);
@@ -60,7 +60,7 @@ impl Lines {
         }
     }
 
-    /// The same as [`Lines::iter`], as bytes.
+    /// The same as [`HeaderLines::iter`], as bytes.
     pub(crate) fn bytes(&self) -> impl Iterator<Item = (&'static str, &[u8])> {
         let mut start = 0;
         self.names.iter().map(move |(name, end)| {
@@ -90,28 +90,43 @@ impl Lines {
     fn add(&mut self, name: &'static str, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.values.len();
         write(&mut self.values);
+        debug_assert!(
+            self.values[start..].iter().copied().all(is_sendable),
+            "what is sent as it is must be sendable"
+        );
+        debug_assert!(self.names.iter().all(|(known, _)| *known != name), "{name} comes once");
         if self.values.len() > start {
             self.names.push((name, self.values.len()));
         }
     }
 }
 
+impl std::fmt::Debug for HeaderLines {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
 /// Whether structured fields can hold it.
 #[inline]
 pub(super) fn is_printable(text: &str) -> bool {
-    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+    text.bytes().all(is_sendable)
+}
+
+const fn is_sendable(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~')
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn lines() -> Lines {
-        let mut lines = Lines::default();
-        lines.list(STANDING, |list| {
+    fn lines() -> HeaderLines {
+        let mut lines = HeaderLines::default();
+        lines.list(RATELIMIT, |list| {
             list.string("a").number(b'r', 1);
         });
-        lines.list(POLICY, |_| {});
+        lines.list(RATELIMIT_POLICY, |_| {});
         lines.text("content-type", "text/plain");
         lines.text("told", "b\nc");
         lines.number("retry-after", 70);
@@ -122,22 +137,26 @@ mod tests {
     fn fields_are_read_as_they_were_written() {
         let lines = lines();
         let all: Vec<_> = lines.iter().collect();
-        assert_eq!(all, [(STANDING, r#""a";r=1"#), ("content-type", "text/plain"), ("retry-after", "70")]);
+        assert_eq!(all, [(RATELIMIT, r#""a";r=1"#), ("content-type", "text/plain"), ("retry-after", "70")]);
         assert_eq!(
             (lines.get("retry-after"), lines.get("told"), lines.is_empty()),
             (Some("70"), None, false)
         );
-        assert!(Lines::default().is_empty());
+        assert!(HeaderLines::default().is_empty());
+        assert_eq!(
+            format!("{lines:?}"),
+            r#"{"ratelimit": "\"a\";r=1", "content-type": "text/plain", "retry-after": "70"}"#
+        );
     }
 
     #[test]
     fn lists_are_appended_and_others_replaced() {
         let mut headers = HeaderMap::new();
-        for (name, value) in [(STANDING, r#""b";r=2"#), ("retry-after", "1"), ("other", "x")] {
+        for (name, value) in [(RATELIMIT, r#""b";r=2"#), ("retry-after", "1"), ("other", "x")] {
             headers.insert(name, HeaderValue::from_static(value));
         }
         lines().put_into(&mut headers);
-        let standing: Vec<_> = headers.get_all(STANDING).iter().collect();
+        let standing: Vec<_> = headers.get_all(RATELIMIT).iter().collect();
         assert_eq!(standing, [r#""b";r=2"#, r#""a";r=1"#]);
         assert_eq!(headers.len(), 5);
         assert_eq!(headers["retry-after"], "70");

@@ -218,7 +218,7 @@ fn a_resource_that_not_every_client_can_read_is_not_told() {
     let limit = gcra();
     let verdict = allowed(&limit, 50, 0);
     let settings = Settings { resource: true, ..only_legacy(Legacy::Delta) };
-    for (resource, told) in [("search", true), ("naïve", false), ("tab\there", false)] {
+    for (resource, told) in [("search", true), ("naïve", false), ("tab\there", false), ("", false)] {
         let reports = [Report { resource: Some(resource), ..Report::new("a", &limit, &verdict) }];
         let mut headers = HeaderMap::new();
         write(&mut headers, &Summary::new(&reports, NOW), &settings);
@@ -420,7 +420,7 @@ proptest! {
         prop_assert_eq!(policies.len(), sound.len());
         prop_assert_eq!(standings.len(), sound.len());
 
-        let retry_after: Option<i64> = headers.get(RETRY).map(|value| value.to_str().unwrap().parse().unwrap());
+        let retry_after: Option<i64> = headers.get(names::RETRY_AFTER).map(|value| value.to_str().unwrap().parse().unwrap());
         let refused = reports.iter().any(|report| !report.verdict.allowed());
         let never = reports.iter().any(|report| report.verdict.outcome == Outcome::Refused(Retry::Never));
         prop_assert_eq!(retry_after.is_some(), refused && !never);

@@ -12,7 +12,7 @@ use tidegate_store::Store;
 use super::json;
 use super::reply::Reply;
 use crate::door::{DecisionId, Door, milliseconds};
-use crate::headers::Lines;
+use crate::headers::HeaderLines;
 use crate::problem::{CONTENT_TYPE, Problem};
 
 const JSON: &str = "application/json";
@@ -23,7 +23,7 @@ const ROOM_PER_LIMIT: usize = 176;
 
 /// What a check is answered: by itself, or as one of a batch.
 pub(super) struct Answer {
-    headers: Lines,
+    headers: HeaderLines,
     said: Said,
 }
 
@@ -137,7 +137,7 @@ impl Answer {
     }
 
     pub(super) fn problem(problem: Problem) -> Self {
-        Self { headers: Lines::default(), said: Said::Problem(problem) }
+        Self { headers: HeaderLines::default(), said: Said::Problem(problem) }
     }
 
     /// The same with another problem in place of the one that it tells, if it does.

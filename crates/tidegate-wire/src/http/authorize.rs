@@ -21,7 +21,7 @@ use tidegate_store::Store;
 use super::answer::Answer;
 use super::body;
 use crate::door::Door;
-use crate::headers::Lines;
+use crate::headers::HeaderLines;
 use crate::problem::Problem;
 use crate::ratelimit;
 use facts::Facts;
@@ -59,7 +59,7 @@ fn answer<S: Store + 'static>(
 }
 
 /// With what the client should know, and what whoever serves the request should.
-fn passes(told: &Lines, decision: &Decision) -> Response {
+fn passes(told: &HeaderLines, decision: &Decision) -> Response {
     let mut response = Response::default();
     told.put_into(response.headers_mut());
     for (name, value) in ratelimit::to_upstream(decision) {

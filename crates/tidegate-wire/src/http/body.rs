@@ -13,7 +13,7 @@ use super::fields::Wrong;
 use super::reply::Reply;
 use crate::door::body::{Stopped, collect};
 use crate::door::{Door, Share};
-use crate::headers::RETRY;
+use crate::headers::names::RETRY_AFTER;
 use crate::problem::{self, Kind, Problem};
 
 /// Whose content type is looked at.
@@ -90,7 +90,7 @@ pub(super) fn busy(detail: &str) -> Problem {
 pub(super) fn respond(problem: &Problem) -> Reply {
     let mut reply = Reply::new(problem.status(), problem::CONTENT_TYPE, problem.to_json());
     if let Some(seconds) = problem.retry_after() {
-        reply.headers.number(RETRY, seconds);
+        reply.headers.number(RETRY_AFTER, seconds);
     }
     reply
 }

@@ -11,12 +11,12 @@ use http::{HeaderValue, StatusCode};
 use tidegate_core::Timestamp;
 
 use crate::digits;
-use crate::headers::Lines;
+use crate::headers::HeaderLines;
 
 /// An answer. The type of its body is not among its headers.
 pub(super) struct Reply {
     pub(super) status: StatusCode,
-    pub(super) headers: Lines,
+    pub(super) headers: HeaderLines,
     pub(super) content_type: &'static str,
     pub(super) body: Vec<u8>,
 }
@@ -24,7 +24,7 @@ pub(super) struct Reply {
 impl Reply {
     /// An answer that says nothing but its body.
     pub(super) fn new(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Self {
-        Self { status, headers: Lines::default(), content_type, body }
+        Self { status, headers: HeaderLines::default(), content_type, body }
     }
 
     /// Writes it as it goes over a connection that stays open.

@@ -4,14 +4,14 @@ use http::StatusCode;
 use smallvec::smallvec;
 
 use super::{CONTENT_TYPE, Metadata, Request, Response, Status};
-use crate::headers::Lines;
+use crate::headers::HeaderLines;
 use crate::problem::{self, Problem};
 
 /// A refusal of what the client sent. Envoy lets requests pass that it gets an error for, so an error would be a way around
 /// every limit.
 pub(crate) fn refusal<'r>(request: &'r Request<'_>, said: String) -> Response<'r> {
     let over = Status { over: true, current: None, remaining: 0, reset_s: None };
-    let mut to_client = Lines::default();
+    let mut to_client = HeaderLines::default();
     to_client.text(CONTENT_TYPE, problem::CONTENT_TYPE);
     Response {
         allowed: false,

@@ -9,6 +9,7 @@ use tidegate_rules::rule::{Action, Mode, Rule};
 
 use super::Unit;
 use super::request::{Asked, Request, Turn};
+use crate::door::Viewed;
 
 /// Where a descriptor stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,18 +35,16 @@ pub(crate) struct Current<'d> {
 /// One for each descriptor, in order. If the request is refused for none of them in particular, all of them are over.
 pub(super) fn statuses<'d>(
     request: &Request<'_>,
-    (decision, limits): (&'d Decision, &[LimitView<'d>]),
+    viewed: &Viewed<'d>,
     refunded: Option<&'d Decision>,
 ) -> SmallVec<[Status<'d>; 4]> {
-    let given_back: SmallVec<[LimitView<'d>; 4]> = refunded.into_iter().flat_map(Decision::limits).collect();
-    let one = |(place, asked): (usize, &Asked<'_>)| match (asked.turn(), refunded) {
-        (Turn::Refund, Some(refunded)) => {
-            Status { over: false, ..status((place, asked), (refunded, &given_back)) }
-        }
-        _ => status((place, asked), (decision, limits)),
+    let refunded = refunded.map(Viewed::of);
+    let one = |(place, asked): (usize, &Asked<'_>)| match (asked.turn(), &refunded) {
+        (Turn::Refund, Some(refunded)) => Status { over: false, ..status(place, asked, refunded) },
+        _ => status(place, asked, viewed),
     };
     let mut statuses: SmallVec<[Status<'d>; 4]> = request.descriptors.iter().enumerate().map(one).collect();
-    if !decision.allowed() && !statuses.iter().any(|status| status.over) {
+    if !viewed.decision.allowed() && !statuses.iter().any(|status| status.over) {
         for status in &mut statuses {
             status.over = true;
         }
@@ -60,14 +59,11 @@ pub(super) fn tree_rule<'d>(asked: &Asked<'_>, decision: &'d Decision) -> Option
     domain.rules.get(rule as usize)
 }
 
-fn status<'d>(
-    (place, asked): (usize, &Asked<'_>),
-    (decision, limits): (&'d Decision, &[LimitView<'d>]),
-) -> Status<'d> {
-    let own = || limits.iter().filter(|view| view.descriptor == Some(place));
+fn status<'d>(place: usize, asked: &Asked<'_>, viewed: &Viewed<'d>) -> Status<'d> {
+    let own = || viewed.limits.iter().filter(|view| view.descriptor == Some(place));
     match binding(own) {
         Some(view) => with_limit(view, asked, own().any(over)),
-        None => without_limit(asked, decision),
+        None => without_limit(asked, viewed.decision),
     }
 }
 
@@ -145,8 +141,8 @@ fn plain(name: &str) -> Cow<'_, str> {
     if name.bytes().all(is_plain) {
         return Cow::Borrowed(name);
     }
-    let plain = |one: char| u8::try_from(one).is_ok_and(is_plain);
-    Cow::Owned(name.chars().map(|one| if plain(one) { one } else { '_' }).collect())
+    let or_line = |one: char| if u8::try_from(one).is_ok_and(is_plain) { one } else { '_' };
+    Cow::Owned(name.chars().map(or_line).collect())
 }
 
 fn narrow(amount: u64) -> u32 {

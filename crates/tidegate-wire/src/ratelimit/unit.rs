@@ -42,6 +42,7 @@ impl Unit {
 
     /// The unit that is a window, or comes nearest to it: Envoy leaves out what has an unknown one. The shorter of equals.
     pub(crate) fn nearest(window_us: u64) -> Self {
+        // Most are as long as a unit, and need no arithmetic.
         if let Some((unit, _)) = LENGTHS.iter().find(|(_, seconds)| seconds * 1_000_000 == window_us) {
             return *unit;
         }

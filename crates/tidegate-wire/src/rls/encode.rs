@@ -95,20 +95,10 @@ fn field(out: &mut Writer, name: &str, write: impl FnOnce(&mut Writer)) {
     });
 }
 
-/// The same for a text. Nearly all are so short that every length is one byte, and known before.
+/// The same for a text.
 fn text(out: &mut Writer, name: &str, text: &str) {
-    let (name, text) = (name.as_bytes(), text.as_bytes());
-    match (u8::try_from(name.len()), u8::try_from(text.len())) {
-        (Ok(name_bytes), Ok(text_bytes)) if name.len() + text.len() < 0x80 - 6 => {
-            out.0.extend_from_slice(&[1 << 3 | 2, name_bytes + text_bytes + 6, 1 << 3 | 2, name_bytes]);
-            out.0.extend_from_slice(name);
-            out.0.extend_from_slice(&[2 << 3 | 2, text_bytes + 2, TEXT << 3 | 2, text_bytes]);
-            out.0.extend_from_slice(text);
-        }
-        _ => out.message(1, |out| {
-            out.bytes(1, name);
-            out.message(2, |out| out.bytes_or_none(TEXT, text));
-        }),
+    if !out.short_entry(name.as_bytes(), (TEXT, text.as_bytes())) {
+        field(out, name, |out| out.bytes_or_none(TEXT, text.as_bytes()));
     }
 }
 

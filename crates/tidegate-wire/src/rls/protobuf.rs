@@ -181,6 +181,22 @@ impl Writer {
         self.0.extend_from_slice(bytes);
     }
 
+    /// An entry of a map, in the map's field 1, with bytes in that field of its value. Nearly all are so short that every
+    /// length is one byte, and known before; `false`, and nothing is written, if this one is not.
+    pub(super) fn short_entry(&mut self, key: &[u8], (field, bytes): (u8, &[u8])) -> bool {
+        let (Ok(key_length), Ok(length)) = (u8::try_from(key.len()), u8::try_from(bytes.len())) else {
+            return false;
+        };
+        // The key, the value and the bytes in it each have a tag and a length before them.
+        let whole = key.len() + bytes.len() + 6;
+        let Ok(whole @ 0..0x80) = u8::try_from(whole) else { return false };
+        self.0.extend_from_slice(&[1 << 3 | 2, whole, 1 << 3 | 2, key_length]);
+        self.0.extend_from_slice(key);
+        self.0.extend_from_slice(&[2 << 3 | 2, length + 2, field << 3 | 2, length]);
+        self.0.extend_from_slice(bytes);
+        true
+    }
+
     /// A message in a message. Nearly all are shorter than 128 bytes, so one byte is left for the length.
     pub(super) fn message(&mut self, field: u8, write: impl FnOnce(&mut Self)) {
         self.0.extend_from_slice(&[field << 3 | 2, 0]);

@@ -18,7 +18,7 @@ use super::super::protobuf::{Unreadable, Writer};
 use super::super::{decode, encode};
 use crate::door::tests::{door, wait};
 use crate::door::{DecisionId, Patience};
-use crate::headers::Lines;
+use crate::headers::HeaderLines;
 use crate::ratelimit::{
     self, Asked, AskedLimit, Current, Decided, Failure, Metadata, Request, Response, Status, Unit,
 };
@@ -152,11 +152,15 @@ fn answers_are_read_by_the_generated_code_as_they_were_meant() {
 fn response(statuses: usize, text: &str) -> Response<'_> {
     let passed = json!({ "none": null, "yes": true, "no": false, "n": -1.5, "text": text, "list": [1, [], {}], "deep": { "": {} } });
     let Json::Object(passed) = passed else { panic!("it is an object") };
-    let mut to_client = Lines::default();
+    let mut to_client = HeaderLines::default();
     to_client.text("ratelimit", text);
     let status = |number: usize| Status {
         over: number % 2 == 1,
-        current: (number > 0).then_some(Current { name: text.into(), amount: 7, unit: Unit::Week }),
+        current: (number > 0).then_some(Current {
+            name: text.into(),
+            amount: 126 + u32::try_from(number).unwrap(),
+            unit: Unit::Week,
+        }),
         remaining: u32::MAX,
         reset_s: (number > 1).then_some(u64::MAX),
     };
