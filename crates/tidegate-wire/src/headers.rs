@@ -84,7 +84,7 @@ pub fn write(out: &mut HeaderMap, summary: &Summary<'_>, settings: &Settings) {
     of(summary, settings).put_into(out);
 }
 
-/// What [`write`] writes, before it is put among other headers.
+/// What [`write()`] writes, before it is put among other headers.
 pub fn of(summary: &Summary<'_>, settings: &Settings) -> HeaderLines {
     let mut out = HeaderLines::about(summary.reports().len());
     let keys = if settings.partition_keys { PartitionKeys::Told } else { PartitionKeys::Hidden };
