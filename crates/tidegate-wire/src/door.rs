@@ -42,6 +42,8 @@ pub(crate) use told::Viewed;
 pub(crate) use at_once::at_once;
 #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
 pub(crate) use budget::{Budget, Share};
+#[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
+pub use budget::{Held, Room};
 
 #[cfg(any(feature = "http", feature = "rls"))]
 pub(crate) use patience::Patience;
@@ -84,7 +86,7 @@ struct Inner<S> {
     settings: DoorSettings,
     flight: Flight,
     #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
-    bodies: Budget,
+    bodies: Room,
     overloads: AtomicU64,
     malformed: AtomicU64,
     seed: RandomState,
@@ -101,7 +103,7 @@ impl<S: Store + 'static> Door<S> {
             flight: Flight::new(settings.most_in_flight, may_wait),
             // One body of the largest size always fits, with what gRPC puts before it.
             #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
-            bodies: Budget::new(settings.max_bodies_bytes.max(settings.max_body_bytes.saturating_add(5))),
+            bodies: Room::new(settings.max_bodies_bytes.max(settings.max_body_bytes.saturating_add(5))),
             settings,
             overloads: AtomicU64::new(0),
             malformed: AtomicU64::new(0),
@@ -258,18 +260,23 @@ impl<S: Store + 'static> Door<S> {
 
 #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
 impl<S> Door<S> {
-    /// How many bytes of bodies are held.
+    /// Its room for bodies, and for whatever else is long.
+    pub fn room(&self) -> &Room {
+        &self.inner.bodies
+    }
+
+    /// How many bytes of that are held.
     pub fn body_bytes(&self) -> usize {
-        self.inner.bodies.taken()
+        self.bodies().taken()
     }
 
     /// How many bodies came when too many bytes of them were held.
     pub fn bodies_refused(&self) -> u64 {
-        self.inner.bodies.refused()
+        self.bodies().refused()
     }
 
     pub(crate) fn bodies(&self) -> &Budget {
-        &self.inner.bodies
+        self.inner.bodies.budget()
     }
 }
 

@@ -22,8 +22,6 @@ pub use report::{PartitionKey, Report, Unit};
 pub use settings::{Ietf, Legacy, SettingError, Settings};
 pub use summary::{Summary, most_restrictive};
 
-pub(crate) use legacy::who_denied;
-
 use ietf::PartitionKeys;
 
 /// `RateLimit-Policy`: the limits that apply, whatever is left of them.
@@ -94,20 +92,14 @@ pub fn of(summary: &Summary<'_>, settings: &Settings) -> HeaderLines {
         Ietf::Off => {}
     }
     legacy::write_legacy(&mut out, summary, *settings);
-    if settings.denied_by {
-        write_denied_by(&mut out, summary);
+    let refused = summary.denied_by().filter(|_| settings.denied_by);
+    if let Some((dimension, rule)) = refused.and_then(|report| Some((report.dimension?, report.rule))) {
+        out.denied_by(dimension, rule);
     }
     if let Some(seconds) = summary.retry_after_s() {
         out.number(names::RETRY_AFTER, seconds);
     }
     out
-}
-
-fn write_denied_by(out: &mut HeaderLines, summary: &Summary<'_>) {
-    let value = summary.denied_by().and_then(|report| who_denied(report.dimension?, report.rule));
-    if let Some(value) = value {
-        out.text(names::X_RATELIMIT_DENIED_BY, &value);
-    }
 }
 
 const fn seconds_up(us: u64) -> u64 {

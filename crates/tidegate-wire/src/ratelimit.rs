@@ -32,6 +32,7 @@ pub(crate) use unit::Unit;
 
 use crate::door::{Door, Undecided, Viewed};
 use crate::headers::HeaderLines;
+use crate::headers::names::CONTENT_TYPE;
 use crate::problem;
 use request::Turn;
 
@@ -39,8 +40,6 @@ use request::Turn;
 pub(crate) const DEGRADE: &str = "x-tidegate-degrade";
 /// Tells whoever serves the request to hold it back first: by so many milliseconds.
 pub(crate) const DELAY: &str = "x-tidegate-delay-ms";
-/// What the body of a refusal is.
-pub(crate) const CONTENT_TYPE: &str = "content-type";
 
 /// What Envoy is told.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
-//! How many bytes of bodies are held at once: a share is a guard, and giving it back is `Drop`.
+//! How many bytes of bodies, and of whatever else is long, are held at once: a share is a guard, and giving it back is `Drop`.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 #[derive(Debug)]
@@ -34,25 +35,82 @@ impl Budget {
     pub(super) fn refused(&self) -> u64 {
         self.refused.load(Relaxed)
     }
+
+    /// Takes so many bytes, if that leaves what is `allowed` of all that are taken then.
+    fn take(&self, bytes: usize, allowed: impl Fn(usize) -> bool) -> bool {
+        let fits = |taken: usize| taken.checked_add(bytes).filter(|all| allowed(*all));
+        let took = self.taken.fetch_update(Relaxed, Relaxed, fits).is_ok();
+        if !took {
+            self.refused.fetch_add(1, Relaxed);
+        }
+        took
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.taken.fetch_sub(bytes, Relaxed);
+    }
 }
 
 impl Share<'_> {
     /// Takes so many bytes more; `false`, and nothing is taken, if they are not there.
     pub(crate) fn grow(&mut self, bytes: usize) -> bool {
-        let fits = |taken: usize| taken.checked_add(bytes).filter(|taken| *taken <= self.budget.most);
-        let grown = self.budget.taken.fetch_update(Relaxed, Relaxed, fits).is_ok();
-        if grown {
-            self.bytes += bytes;
-        } else {
-            self.budget.refused.fetch_add(1, Relaxed);
-        }
+        let grown = self.budget.take(bytes, |all| all <= self.budget.most);
+        self.bytes += if grown { bytes } else { 0 };
         grown
+    }
+
+    /// How many it has.
+    #[cfg(feature = "resp")]
+    pub(crate) const fn bytes(&self) -> usize {
+        self.bytes
     }
 }
 
 impl Drop for Share<'_> {
     fn drop(&mut self) {
-        self.budget.taken.fetch_sub(self.bytes, Relaxed);
+        self.budget.give_back(self.bytes);
+    }
+}
+
+/// The room that a door has for what is long. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct Room(Arc<Budget>);
+
+/// A part of a room for as long as it is kept.
+#[derive(Debug)]
+pub struct Held {
+    room: Room,
+    bytes: usize,
+}
+
+impl Room {
+    /// A room for so many bytes.
+    pub fn new(most: usize) -> Self {
+        Self(Arc::new(Budget::new(most)))
+    }
+
+    /// Holds so many bytes, if they are there. Whoever is alone always has room.
+    ///
+    /// ```
+    /// let room = tidegate_wire::door::Room::new(10);
+    /// let held = room.hold(20).expect("nobody else is there");
+    /// assert!(room.hold(1).is_none());
+    /// drop(held);
+    /// assert!(room.hold(1).is_some());
+    /// ```
+    pub fn hold(&self, bytes: usize) -> Option<Held> {
+        let took = self.0.take(bytes, |all| all == bytes || all <= self.0.most);
+        took.then(|| Held { room: self.clone(), bytes })
+    }
+
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.0
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.room.0.give_back(self.bytes);
     }
 }
 
@@ -71,5 +129,16 @@ mod tests {
         assert!(other.grow(7));
         drop(other);
         assert_eq!(budget.taken(), 0);
+    }
+
+    #[test]
+    fn what_is_held_counts_among_the_shares() {
+        let room = Room::new(10);
+        let mut share = room.budget().share();
+        assert!(share.grow(4));
+        let held = room.hold(6).unwrap();
+        assert!(room.hold(1).is_none() && !share.grow(1));
+        drop((share, held));
+        assert_eq!((room.budget().taken(), room.budget().refused()), (0, 2));
     }
 }

@@ -9,7 +9,7 @@ use tidegate_rules::rule::{Counted, Rule};
 
 use super::DoorSettings;
 use super::partition::{Partition, Partitions};
-use crate::headers::{self, HeaderLines, PartitionKey, Report, Summary, Unit, names};
+use crate::headers::{self, HeaderLines, PartitionKey, Report, Summary, Unit};
 use crate::problem::{Kind, Problem};
 
 /// What a caller is told of a decision.
@@ -53,8 +53,9 @@ pub(super) fn tell(settings: &DoorSettings, check: &Check<'_>, viewed: &Viewed<'
     if decision.allowed() {
         return Told { headers, problem: None };
     }
-    if settings.headers.denied_by {
-        tell_who_blocks(&mut headers, decision);
+    // A rule that refuses by itself has no limit to report.
+    if let Some(rule) = blocking(decision).filter(|_| settings.headers.denied_by) {
+        headers.denied_by(&rule.dimension, &rule.name);
     }
     Told { headers, problem: Some(problem(decision, &summary)) }
 }
@@ -98,14 +99,6 @@ impl Line<'_> {
             partition_key: self.partition.as_ref().map(|key| PartitionKey::from_keyed_hash(key)),
             ..Report::new(view.policy(), view.limit, &self.verdict)
         }
-    }
-}
-
-/// A rule that refuses by itself has no limit to report.
-fn tell_who_blocks(out: &mut HeaderLines, decision: &Decision) {
-    let value = blocking(decision).and_then(|rule| headers::who_denied(&rule.dimension, &rule.name));
-    if let Some(value) = value {
-        out.text(names::X_RATELIMIT_DENIED_BY, &value);
     }
 }
 

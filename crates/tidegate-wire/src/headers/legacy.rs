@@ -1,6 +1,5 @@
 //! The `X-RateLimit-*` fields: what services said before there was a draft, and who refused.
 
-use http::header::HeaderValue;
 use sfv::{ItemSerializer, KeyRef, RefBareItem, StringRef, TokenRef, key_ref};
 
 use super::lines::HeaderLines;
@@ -27,6 +26,15 @@ pub(super) fn write_legacy(out: &mut HeaderLines, summary: &Summary<'_>, setting
     }
 }
 
+impl HeaderLines {
+    /// Adds `X-RateLimit-Denied-By`, unless no structured field can hold the names.
+    pub(crate) fn denied_by(&mut self, dimension: &str, rule: &str) {
+        if let Some(value) = denied_by(dimension, rule) {
+            self.text(names::X_RATELIMIT_DENIED_BY, &value);
+        }
+    }
+}
+
 /// The value of `X-RateLimit-Denied-By`: the name of what the rule counts by, then the rule. `None` if no structured
 /// field can hold them (beyond printable ASCII).
 ///
@@ -37,12 +45,7 @@ pub(super) fn write_legacy(out: &mut HeaderLines, summary: &Summary<'_>, setting
 /// assert_eq!(denied_by("user", "per-user").unwrap(), r#"user;rule="per-user""#);
 /// assert_eq!(denied_by("user, path", "both").unwrap(), r#""user, path";rule="both""#);
 /// ```
-pub fn denied_by(dimension: &str, rule: &str) -> Option<HeaderValue> {
-    who_denied(dimension, rule).and_then(|value| HeaderValue::try_from(value).ok())
-}
-
-/// The same as a text.
-pub(crate) fn who_denied(dimension: &str, rule: &str) -> Option<String> {
+pub fn denied_by(dimension: &str, rule: &str) -> Option<String> {
     let rule = StringRef::from_str(rule).ok()?;
     let dimension: RefBareItem<'_> = match TokenRef::from_str(dimension) {
         Ok(token) => token.into(),
@@ -56,11 +59,8 @@ mod tests {
     use proptest::prelude::*;
     use sfv::{BareItem, Item, Parser};
 
+    use super::super::lines::is_printable;
     use super::*;
-
-    fn printable(text: &str) -> bool {
-        text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
-    }
 
     fn any_text() -> impl Strategy<Value = String> {
         prop_oneof![3 => "[a-z_.:/-]{0,20}", 3 => "[ -~]{0,20}", 1 => any::<String>()]
@@ -70,7 +70,7 @@ mod tests {
         #[test]
         fn who_denied_is_a_structured_item_that_says_the_same(dimension in any_text(), rule in any_text()) {
             let Some(value) = denied_by(&dimension, &rule) else {
-                prop_assert!(!printable(&dimension) || !printable(&rule));
+                prop_assert!(!is_printable(&dimension) || !is_printable(&rule));
                 return Ok(());
             };
             let item: Item = Parser::new(value.as_bytes()).parse().unwrap();

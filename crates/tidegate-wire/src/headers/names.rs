@@ -10,5 +10,7 @@ pub(super) const X_RATELIMIT_REMAINING: &str = "x-ratelimit-remaining";
 pub(super) const X_RATELIMIT_RESET: &str = "x-ratelimit-reset";
 pub(super) const X_RATELIMIT_USED: &str = "x-ratelimit-used";
 pub(super) const X_RATELIMIT_RESOURCE: &str = "x-ratelimit-resource";
-pub(crate) const X_RATELIMIT_DENIED_BY: &str = "x-ratelimit-denied-by";
+pub(super) const X_RATELIMIT_DENIED_BY: &str = "x-ratelimit-denied-by";
 pub(crate) const RETRY_AFTER: &str = "retry-after";
+/// What the body of an answer is.
+pub(crate) const CONTENT_TYPE: &str = "content-type";

@@ -15,6 +15,7 @@ use super::fields::{Fields, Wrong};
 use super::patience;
 use super::reply::Reply;
 use crate::door::{Door, Patience};
+use crate::headers::names::CONTENT_TYPE;
 use crate::problem::Problem;
 use crate::ratelimit::{self, Asked, AskedLimit, Failure, Status, Unit};
 
@@ -57,7 +58,7 @@ impl SentDescriptor {
 fn tell(answer: &ratelimit::Response<'_>) -> Reply {
     let status = if answer.allowed { StatusCode::OK } else { StatusCode::TOO_MANY_REQUESTS };
     let mut reply = json_reply(status, &encode(answer));
-    for (name, value) in answer.to_client.iter().filter(|(name, _)| *name != ratelimit::CONTENT_TYPE) {
+    for (name, value) in answer.to_client.iter().filter(|(name, _)| *name != CONTENT_TYPE) {
         reply.headers.text(name, value);
     }
     reply

@@ -30,7 +30,7 @@ impl Reply {
     /// Writes it as it goes over a connection that stays open.
     pub(super) fn write(&self, now: Timestamp, out: &mut Vec<u8>) {
         write_head(out, self.status, self.headers.bytes());
-        field(out, "content-type", self.content_type.as_bytes());
+        field(out, CONTENT_TYPE.as_str(), self.content_type.as_bytes());
         write_body(out, &self.body, now);
     }
 }

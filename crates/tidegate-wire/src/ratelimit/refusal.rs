@@ -3,8 +3,9 @@
 use http::StatusCode;
 use smallvec::smallvec;
 
-use super::{CONTENT_TYPE, Metadata, Request, Response, Status};
+use super::{Metadata, Request, Response, Status};
 use crate::headers::HeaderLines;
+use crate::headers::names::CONTENT_TYPE;
 use crate::problem::{self, Problem};
 
 /// A refusal of what the client sent. Envoy lets requests pass that it gets an error for, so an error would be a way around

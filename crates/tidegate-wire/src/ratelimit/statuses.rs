@@ -61,7 +61,7 @@ pub(super) fn tree_rule<'d>(asked: &Asked<'_>, decision: &'d Decision) -> Option
 
 fn status<'d>(place: usize, asked: &Asked<'_>, viewed: &Viewed<'d>) -> Status<'d> {
     let own = || viewed.limits.iter().filter(|view| view.descriptor == Some(place));
-    match binding(own) {
+    match own().min_by(|one, other| binds_more(one, other)) {
         Some(view) => with_limit(view, asked, own().any(over)),
         None => without_limit(asked, viewed.decision),
     }
@@ -75,15 +75,7 @@ fn has_a_say(view: &LimitView<'_>) -> bool {
     view.enforced || view.is_quota()
 }
 
-/// The limit that binds most: of those that have a say, or of all if none has.
-fn binding<'a, 'd: 'a, V: Iterator<Item = &'a LimitView<'d>>>(
-    views: impl Fn() -> V,
-) -> Option<&'a LimitView<'d>> {
-    let none = !views().any(has_a_say);
-    views().filter(|view| none || has_a_say(view)).min_by(|one, other| binds_more(one, other))
-}
-
-/// The longest wait goes first, then the least share that is left.
+/// Those that have a say go first, then the longest wait, then the least share that is left.
 fn binds_more(one: &LimitView<'_>, other: &LimitView<'_>) -> Ordering {
     let wait = |view: &LimitView<'_>| {
         if view.allows() { 0 } else { view.retry_after_us().unwrap_or(u64::MAX).max(1) }
@@ -91,7 +83,8 @@ fn binds_more(one: &LimitView<'_>, other: &LimitView<'_>) -> Ordering {
     let share = |a: &LimitView<'_>, b: &LimitView<'_>| {
         u128::from(a.verdict.remaining) * u128::from(b.limit.capacity())
     };
-    wait(other).cmp(&wait(one)).then_with(|| share(one, other).cmp(&share(other, one)))
+    let say = has_a_say(other).cmp(&has_a_say(one));
+    say.then_with(|| wait(other).cmp(&wait(one))).then_with(|| share(one, other).cmp(&share(other, one)))
 }
 
 fn with_limit<'d>(view: &LimitView<'d>, asked: &Asked<'_>, over: bool) -> Status<'d> {

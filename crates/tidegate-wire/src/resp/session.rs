@@ -14,14 +14,14 @@ use super::input::Input;
 use super::login::Password;
 use super::peer::{Lock, Peer};
 use super::reply::{Protocol, Replies};
-use crate::door::{Door, at_once};
+use crate::door::{Door, Share, at_once};
 use crate::trust;
 use asking::Waiting;
 
-/// When so many bytes of replies wait, they are sent before more is answered.
+/// When so many bytes of replies wait, they are sent before more is answered; so much room is kept from one time to the next.
 const MOST_REPLY_BYTES: usize = 16 << 10;
-/// Room for replies that is kept from one time to the next.
-const KEPT_REPLY_BYTES: usize = 64 << 10;
+/// Room that any connection may have for replies meanwhile; what a longer one needs is shared by all.
+const USUAL_REPLY_BYTES: usize = 2 * MOST_REPLY_BYTES;
 
 /// Answers connections through a door.
 #[derive(Debug)]
@@ -39,6 +39,8 @@ pub struct Session<'s, S> {
     pub(super) replies: Replies,
     /// How many bytes of replies are whole ones.
     whole: usize,
+    /// What replies hold beyond the usual.
+    share: Share<'s>,
 }
 
 /// What to do next.
@@ -77,6 +79,7 @@ impl<S: Store + 'static> Service<S> {
             peer: Peer::new(id, from, self.lock()),
             replies: Replies::new(Protocol::default()),
             whole: 0,
+            share: self.door.bodies().share(),
         }
     }
 }
@@ -94,7 +97,7 @@ impl<S: Store + 'static> Session<'_, S> {
 
     /// Answers the commands that are whole, as many as their replies have room.
     pub async fn answer(&mut self) -> Next {
-        let Self { service, input, peer, replies, whole } = self;
+        let Self { service, input, peer, replies, whole, share } = self;
         let (door, bytes) = (&service.door, input.bytes.as_slice());
         let is_at_once = door.engine().store().answers_at_once();
         let mut waiting = Waiting::new(door);
@@ -124,8 +127,14 @@ impl<S: Store + 'static> Session<'_, S> {
                 Ok(Command::Ask(ask)) => waiting.push(ask, replies).await,
                 Ok(Command::Tell(tell)) => {
                     waiting.all(replies).await;
+                    let before = replies.bytes.len();
                     if let Err(wrong) = service.tell(&tell, peer, replies) {
                         wrong.write(replies);
+                    }
+                    if !pay(share, replies) {
+                        replies.bytes.truncate(before);
+                        replies.error("ERR", "too many long replies at once; try again in 1 s");
+                        break Next::Close;
                     }
                     if peer.is_leaving() {
                         break Next::Close;
@@ -165,7 +174,10 @@ impl<S: Store + 'static> Session<'_, S> {
     pub fn sent(&mut self) {
         self.whole = 0;
         self.replies.bytes.clear();
-        self.replies.bytes.shrink_to(KEPT_REPLY_BYTES);
+        self.replies.bytes.shrink_to(MOST_REPLY_BYTES);
+        if self.share.bytes() > 0 {
+            self.share = self.service.door.bodies().share();
+        }
     }
 
     /// Something broke while it answered: what is half written is taken back, and it is said so.
@@ -178,6 +190,12 @@ impl<S: Store + 'static> Session<'_, S> {
     pub fn is_between(&self) -> bool {
         self.input.is_between()
     }
+}
+
+/// Pays for the room of replies that are longer than usual; `false` if others have too much of it.
+fn pay(share: &mut Share<'_>, replies: &Replies) -> bool {
+    let beyond = replies.bytes.capacity().saturating_sub(USUAL_REPLY_BYTES);
+    beyond <= share.bytes() || share.grow(beyond - share.bytes())
 }
 
 /// What was said may be secret.

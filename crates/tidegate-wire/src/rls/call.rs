@@ -123,9 +123,9 @@ async fn within<S: Store + 'static>(door: &Door<S>, asker: &Asker, message: &[u8
 
 async fn ask<S: Store + 'static>(door: &Door<S>, asker: &Asker, message: &[u8]) -> Result<Bytes, Status> {
     let mut request = ratelimit::Request { patience: asker.patience, ..ratelimit::Request::default() };
-    decode::request(message, &mut request).map_err(|unreadable| {
+    decode::request(message, &mut request).map_err(|wrong| {
         door.note_malformed();
-        Status::invalid_argument(format!("the message cannot be read: {unreadable}"))
+        Status::invalid_argument(wrong.to_string())
     })?;
     request.keep_what_counts(&door.settings().trust, asker.caller);
     match ratelimit::answer(door, &request, |response| encode::response(&response)).await {

@@ -1,16 +1,29 @@
 //! What Envoy sends.
 
+use smallvec::{Array, SmallVec};
+use tidegate_engine::Malformed;
+use tidegate_engine::check::{MAX_DESCRIPTORS, MAX_ENTRIES};
+
 use super::protobuf::{Fields, Unreadable};
 use crate::ratelimit::{Asked, AskedLimit, Request, Unit};
 
+/// Why there is nothing to ask.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Wrong {
+    #[error("the message cannot be read: {0}")]
+    Unreadable(#[from] Unreadable),
+    #[error("{0}")]
+    Malformed(#[from] Malformed),
+}
+
 /// A `RateLimitRequest`, into an empty one: they are large. As protobuf wants it: what is unknown is passed over, of what is
 /// there twice the last counts, and messages are merged.
-pub(super) fn request<'b>(message: &'b [u8], request: &mut Request<'b>) -> Result<(), Unreadable> {
+pub(super) fn request<'b>(message: &'b [u8], request: &mut Request<'b>) -> Result<(), Wrong> {
     let mut fields = Fields::new(message);
     while let Some((field, value)) = fields.next()? {
         match field {
             1 => request.domain = value.text()?,
-            2 => request.descriptors.push(asked(value.bytes()?)?),
+            2 => push(&mut request.descriptors, asked(value.bytes()?)?, ("descriptors", MAX_DESCRIPTORS))?,
             3 => request.hits = u64::from(narrow(value.number()?)),
             _ => {}
         }
@@ -18,12 +31,25 @@ pub(super) fn request<'b>(message: &'b [u8], request: &mut Request<'b>) -> Resul
     Ok(())
 }
 
-fn asked(message: &[u8]) -> Result<Asked<'_>, Unreadable> {
+/// One more, unless there are too many: some take a hundred times the room that they had in the message.
+fn push<A: Array>(
+    list: &mut SmallVec<A>,
+    item: A::Item,
+    (what, most): (&'static str, usize),
+) -> Result<(), Malformed> {
+    if list.len() == most {
+        return Err(Malformed::TooMany { what, count: most + 1, most });
+    }
+    list.push(item);
+    Ok(())
+}
+
+fn asked(message: &[u8]) -> Result<Asked<'_>, Wrong> {
     let mut asked = Asked::default();
     let mut fields = Fields::new(message);
     while let Some((field, value)) = fields.next()? {
         match field {
-            1 => asked.entries.push(entry(value.bytes()?)?),
+            1 => push(&mut asked.entries, entry(value.bytes()?)?, ("entries", MAX_ENTRIES))?,
             2 => asked.limit = Some(limit(value.bytes()?, asked.limit)?),
             3 => asked.hits = Some(hits(value.bytes()?, asked.hits)?),
             4 => asked.negative = value.number()? != 0,

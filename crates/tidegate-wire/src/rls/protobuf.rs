@@ -1,19 +1,12 @@
 //! As much of protobuf's encoding as Envoy's call needs: fields one after another, in bytes that are not copied.
 
-use std::fmt;
-
 /// How deep groups may stand in each other. Nobody sends any.
 const DEEPEST: u8 = 100;
 
 /// The bytes are no message, or none of this kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub(super) struct Unreadable(&'static str);
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
-    }
-}
 
 /// What a field holds, by how it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! The messages of calls pay for the room that they take, as those of all other doors do, before anybody reads them.
+//! The messages of calls pay for the room that they take, as those of all other doors do, before anybody reads them. Answers are
+//! written at once, so that it is known how long they are.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -9,7 +10,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
-use http_body_util::Full;
+use http_body_util::{BodyExt as _, Full};
 use tidegate_store::Store;
 use tonic::server::NamedService;
 
@@ -50,10 +51,22 @@ where
         Box::pin(async move {
             let (head, body) = request.into_parts();
             match framed(body, door.settings().max_body_bytes, door.bodies()).await {
-                Ok((message, _share)) => service.call(Request::from_parts(head, Full::new(message))).await,
+                Ok((message, _share)) => {
+                    let answer = service.call(Request::from_parts(head, Full::new(message))).await?;
+                    Ok(written(answer).await)
+                }
                 Err(status) => Ok(status.into_http()),
             }
         })
+    }
+}
+
+/// An answer with its message in bytes. Nothing in it waits for anybody.
+async fn written(answer: Response<tonic::body::Body>) -> Response<tonic::body::Body> {
+    let (head, body) = answer.into_parts();
+    match body.collect().await {
+        Ok(body) => Response::from_parts(head, tonic::body::Body::new(body.map_err(|never| match never {}))),
+        Err(status) => status.into_http(),
     }
 }
 

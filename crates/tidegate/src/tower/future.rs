@@ -6,10 +6,10 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Request, Response};
+use http::{Request, Response};
 use http_body::Body;
 use pin_project_lite::pin_project;
-use tidegate_wire::headers::{RATELIMIT, RATELIMIT_POLICY};
+use tidegate_wire::headers::HeaderLines;
 use tokio::time::{Sleep, sleep};
 use tower_service::Service;
 
@@ -20,7 +20,7 @@ use crate::tower::body::LimitedBody;
 /// What an admitted request takes along: its slots, and headers for its response.
 #[derive(Debug)]
 pub(super) struct Admitted<C: Clock> {
-    pub(super) headers: HeaderMap,
+    pub(super) headers: HeaderLines,
     pub(super) guard: Guard<C>,
 }
 
@@ -98,13 +98,7 @@ impl<C: Clock> Admitted<C> {
     /// fields, which are lists, stays.
     fn dress<B>(self, response: Response<B>) -> Response<LimitedBody<B, C>> {
         let (mut parts, body) = response.into_parts();
-        for (name, value) in &self.headers {
-            if [RATELIMIT, RATELIMIT_POLICY].contains(name) {
-                parts.headers.append(name, value.clone());
-            } else {
-                parts.headers.insert(name, value.clone());
-            }
-        }
+        self.headers.put_into(&mut parts.headers);
         Response::from_parts(parts, LimitedBody::inner(body, self.guard))
     }
 }

@@ -1,10 +1,10 @@
 //! What a refused caller gets: problem details over HTTP, a status over gRPC.
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
 use tidegate_core::PlanError;
-use tidegate_wire::headers::Summary;
+use tidegate_wire::headers::{HeaderLines, Summary};
 use tidegate_wire::problem::{self, Kind, Problem};
 
 use crate::Error;
@@ -17,7 +17,7 @@ const INVALID: HeaderValue = HeaderValue::from_static("3");
 const INTERNAL: HeaderValue = HeaderValue::from_static("13");
 
 /// Refused by the client's limits, or, if none of those refused, by one that protects the service.
-pub(super) fn of_summary(summary: &Summary<'_>, headers: HeaderMap, head: &Head<'_>) -> Response<Bytes> {
+pub(super) fn of_summary(summary: &Summary<'_>, headers: &HeaderLines, head: &Head<'_>) -> Response<Bytes> {
     let overload = summary.denied_by().is_none();
     let problem = if overload {
         Problem::new(Kind::ReducedCapacity, "the service is at its capacity; try again shortly")
@@ -29,7 +29,7 @@ pub(super) fn of_summary(summary: &Summary<'_>, headers: HeaderMap, head: &Head<
     } else {
         http(problem.status(), problem.to_json())
     };
-    response.headers_mut().extend(headers);
+    headers.put_into(response.headers_mut());
     response
 }
 

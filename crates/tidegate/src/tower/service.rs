@@ -6,10 +6,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Request, Response};
+use http::{Request, Response};
 use http_body::Body;
 use smallvec::SmallVec;
-use tidegate_wire::headers::{Report, Summary, write};
+use tidegate_wire::headers::{self, Report, Summary};
 use tower_service::Service;
 
 use crate::clock::{Clock, SystemClock};
@@ -92,13 +92,12 @@ impl<C: Clock> Shared<C> {
             .filter(|(_, met)| met.applied.refuses == Refuses::TooMany)
             .map(|((rule, verdict), _)| Report::new(rule.name(), rule.limit(), verdict))
             .collect();
-        let mut headers = HeaderMap::new();
         let summary = Summary::new(&told, self.limiter.now()).jittered(&self.settings, self.draw());
-        write(&mut headers, &summary, &self.settings);
+        let headers = headers::of(&summary, &self.settings);
         if let Some(guard) = guard {
             return Ok((Admitted { headers, guard }, decision.delay()));
         }
-        Err(Box::new(refusal::of_summary(&summary, headers, head)))
+        Err(Box::new(refusal::of_summary(&summary, &headers, head)))
     }
 
     /// A number that nobody can foresee, if there is a use for it. Each hasher of the standard library has other keys.

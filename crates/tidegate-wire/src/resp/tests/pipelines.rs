@@ -44,6 +44,38 @@ fn replies_that_wait_are_bounded() {
 }
 
 #[test]
+fn long_replies_share_what_there_is_for_them_and_nothing_is_kept_of_their_room() {
+    let text = "x".repeat(60_000);
+    let echo = array(&[b"ECHO", text.as_bytes()]);
+    // Room for two of these commands with their replies, and for a third without.
+    let settings = DoorSettings { max_bodies_bytes: 330 << 10, max_body_bytes: 1, ..DoorSettings::default() };
+    let (door, _) = door_to(Reference::new(), RULES, settings);
+    let service = Service::new(door.clone(), None);
+    let mut sessions: Vec<_> = (0..3).map(|_| service.session()).collect();
+    let hold = |session: &mut Session<'_, Reference>| {
+        let mut rest = echo.as_slice();
+        while !rest.is_empty() {
+            let room = session.room().unwrap();
+            let (next, later) = rest.split_at((room.capacity() - room.len()).min(rest.len()));
+            room.extend_from_slice(next);
+            rest = later;
+        }
+        (wait(session.answer()), session.replies().len())
+    };
+    assert_eq!(hold(&mut sessions[0]), (Next::Answer, text.len() + 10));
+    assert_eq!(hold(&mut sessions[1]), (Next::Answer, text.len() + 10));
+    let (next, _) = hold(&mut sessions[2]);
+    assert_eq!(next, Next::Close);
+    assert_eq!(sessions[2].replies(), b"-ERR too many long replies at once; try again in 1 s\r\n");
+    for session in &mut sessions {
+        session.sent();
+        assert!(session.room().is_some());
+        assert!(session.replies.bytes.capacity() <= 16 << 10);
+    }
+    assert_eq!(door.body_bytes(), 0);
+}
+
+#[test]
 fn a_command_that_comes_byte_by_byte_is_answered_when_it_is_whole() {
     let (service, _) = service();
     let (mut session, command) = (service.session(), array(&[b"ECHO", b"hello"]));

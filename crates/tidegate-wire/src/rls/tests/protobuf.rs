@@ -13,8 +13,10 @@ use proptest::prelude::*;
 use prost::Message as _;
 use serde_json::{Map, Value as Json, json};
 use tidegate_core::Ticket;
+use tidegate_engine::check::{MAX_DESCRIPTORS, MAX_ENTRIES};
 
-use super::super::protobuf::{Unreadable, Writer};
+use super::super::decode::Wrong;
+use super::super::protobuf::Writer;
 use super::super::{decode, encode};
 use crate::door::tests::{door, wait};
 use crate::door::{DecisionId, Patience};
@@ -81,9 +83,14 @@ fn borrowed(message: &RateLimitRequest) -> Request<'_> {
     }
 }
 
-fn read(bytes: &[u8]) -> Result<Request<'_>, Unreadable> {
+fn read(bytes: &[u8]) -> Result<Request<'_>, Wrong> {
     let mut request = Request::default();
     decode::request(bytes, &mut request).map(|()| request)
+}
+
+fn has_too_many(message: &RateLimitRequest) -> bool {
+    message.descriptors.len() > MAX_DESCRIPTORS
+        || message.descriptors.iter().any(|descriptor| descriptor.entries.len() > MAX_ENTRIES)
 }
 
 fn reads_as_the_generated_code_does(bytes: &[u8]) -> Result<(), TestCaseError> {
@@ -91,6 +98,7 @@ fn reads_as_the_generated_code_does(bytes: &[u8]) -> Result<(), TestCaseError> {
     match (&theirs, read(bytes)) {
         (Ok(theirs), Ok(ours)) => prop_assert_eq!(borrowed(theirs), ours),
         (Err(_), Err(_)) => {}
+        (Ok(theirs), Err(Wrong::Malformed(_))) => prop_assert!(has_too_many(theirs)),
         (theirs, ours) => prop_assert!(false, "{theirs:?} beside {ours:?}"),
     }
     Ok(())
@@ -111,6 +119,24 @@ proptest! {
             prop_assert!(answer.is_ok() || matches!(answer, Err(Failure::Malformed(_) | Failure::Sent(_))));
         }
     }
+}
+
+#[test]
+fn nothing_is_kept_of_more_than_may_be_asked() {
+    let (descriptor, entry) = ([0x12, 0x00], [0x0A, 0x00]);
+    for (bytes, says) in [
+        (descriptor.repeat(500_000), "the check has 33 descriptors and the most is 32"),
+        (
+            [&[0x12, 0xC0, 0xA9, 0x07][..], &entry.repeat(60_000)].concat(),
+            "the check has 33 entries and the most is 32",
+        ),
+    ] {
+        let mut request = Request::default();
+        let wrong = decode::request(&bytes, &mut request).unwrap_err();
+        assert_eq!(wrong.to_string(), says);
+        assert!(request.descriptors.len() <= MAX_DESCRIPTORS);
+    }
+    assert!(read(&descriptor.repeat(MAX_DESCRIPTORS)).is_ok());
 }
 
 #[test]
