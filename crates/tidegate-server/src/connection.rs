@@ -1,6 +1,7 @@
 //! One connection from its first byte to its last: requests are answered within their time, and a connection that is idle
 //! for too long, or whose server is going away, is told so and closed.
 
+mod activity;
 mod answer;
 mod reply;
 mod whole;
@@ -26,7 +27,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use crate::config::Limits;
 use crate::listener::{Counts, Door, Phase, Serves, Wire, reached};
 use crate::tls::{Inside, Tls};
-use answer::Activity;
+use activity::Activity;
 use plain::Ended;
 use turn::{Came, Turns};
 use whole::Whole;
@@ -97,7 +98,9 @@ async fn drive<S: Wire>((mut stream, peer): (S, Peer), door: Arc<Door>, mut phas
     let came = Came::default();
     let (builder, mut turns) = (builder(&door.limits, speaks, came.clone()), Turns::new(came));
     let mut connection = pin!(builder.serve_connection(TokioIo::new(Whole::new(first, stream)), service));
-    let mut deadline = Instant::now() + door.limits.idle_timeout;
+    // An answer has as much time to be taken as its request had.
+    let (idle, taking) = (door.limits.idle_timeout, door.limits.request_timeout);
+    let mut deadline = Instant::now() + idle.min(taking);
     let mut ending = false;
     loop {
         tokio::select! {
@@ -111,10 +114,11 @@ async fn drive<S: Wire>((mut stream, peer): (S, Peer), door: Arc<Door>, mut phas
             }
             () = reached(&mut phase, Phase::Draining), if !ending => {}
             () = sleep_until(if ending { deadline } else { deadline.min(old_at) }) => {
-                let is_old = !ending && old_at <= Instant::now();
-                let patience = if ending { PATIENCE } else { door.limits.idle_timeout };
-                if let Some(busy_until) = activity.busy_until(patience).filter(|_| !is_old) {
-                    deadline = busy_until;
+                let now = Instant::now();
+                let is_enough = !ending && (old_at <= now || activity.is_stuck(taking));
+                let patience = if ending { PATIENCE } else { idle };
+                if let Some(busy_until) = activity.busy_until(patience).filter(|_| !is_enough) {
+                    deadline = busy_until.min(now + taking);
                     continue;
                 }
                 if ending {

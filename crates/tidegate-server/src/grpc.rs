@@ -43,6 +43,12 @@ pub(crate) fn late() -> Response {
     Status::deadline_exceeded("the call took too long").into_http::<axum::body::Body>().into_response()
 }
 
+/// The answer to a call that is too long while others are, or whose answer is.
+pub(crate) fn busy() -> Response {
+    let status = Status::resource_exhausted("too much is held at once; retry in 1 s");
+    status.into_http::<axum::body::Body>().into_response()
+}
+
 /// The answer to a call that broke something.
 pub(crate) fn broken() -> Response {
     Status::internal("something broke on the way").into_http::<axum::body::Body>().into_response()

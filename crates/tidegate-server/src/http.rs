@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, get};
 use axum::{Router, middleware};
@@ -79,6 +79,13 @@ pub(crate) fn problem(status: StatusCode, detail: &str) -> Response {
 /// The answer to a request that took too long.
 pub(crate) fn late() -> Response {
     problem(StatusCode::REQUEST_TIMEOUT, "the request took too long to arrive or to be answered")
+}
+
+/// The answer to a request that is too long while others are, or whose answer is.
+pub(crate) fn busy() -> Response {
+    let mut response = problem(StatusCode::SERVICE_UNAVAILABLE, "too much is held at once; retry in 1 s");
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
 }
 
 /// The answer to a request that broke something.

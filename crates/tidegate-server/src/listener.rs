@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::response::Response;
+use tidegate_wire::door::Room;
 use tidegate_wire::trust::Peer;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -101,6 +102,10 @@ pub(crate) struct Door {
     pub(crate) late: fn() -> Response,
     /// The answer to a request that broke something.
     pub(crate) broken: fn() -> Response,
+    /// The answer to a request that is too long while others are, or whose own answer is.
+    pub(crate) busy: fn() -> Response,
+    /// Room for what is long.
+    pub(crate) room: Room,
     /// Its bounds.
     pub(crate) limits: Limits,
     /// What is counted.

@@ -3,73 +3,23 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use axum::extract::Request;
 use axum::http::header::CONNECTION;
 use axum::http::{HeaderValue, Method, Response};
-use axum::routing::future::RouteFuture;
 use hyper::body::Incoming;
+use tidegate_wire::door::{Held, Room};
 use tidegate_wire::trust::Peer;
 use tidegate_wire::{http, rls};
-use tokio::time::Instant;
 use tower_service::Service as _;
 
-use super::reply::Reply;
+use super::activity::{Activity, UnderWay};
+use super::reply::{Content, FREE_BYTES, Reply};
 use crate::guarded::{Failed, guarded};
 use crate::listener::Door;
 use crate::stack::Stack;
-
-/// What goes on in a connection.
-#[derive(Debug)]
-pub(super) struct Activity(Mutex<Recent>);
-
-#[derive(Debug)]
-struct Recent {
-    under_way: usize,
-    last: Instant,
-}
-
-impl Activity {
-    pub(super) fn new() -> Self {
-        Self(Mutex::new(Recent { under_way: 0, last: Instant::now() }))
-    }
-
-    /// Until when it is not idle; `None` if it is.
-    pub(super) fn busy_until(&self, idle: Duration) -> Option<Instant> {
-        let recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
-        let until = if recent.under_way > 0 { now + idle } else { recent.last + idle };
-        (until > now).then_some(until)
-    }
-
-    fn begins(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).under_way += 1;
-    }
-
-    fn ends(&self) {
-        let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *recent = Recent { under_way: recent.under_way.saturating_sub(1), last: Instant::now() };
-    }
-}
-
-/// Gives back a request's place when it is answered or its caller is gone.
-struct UnderWay(Arc<Activity>);
-
-impl UnderWay {
-    fn new(activity: Arc<Activity>) -> Self {
-        activity.begins();
-        Self(activity)
-    }
-}
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        self.0.ends();
-    }
-}
 
 /// Answers a request, and says with it whether the connection ends then. What is known at once is done at once: the rest is carried
 /// about until the request is answered.
@@ -82,9 +32,7 @@ pub(super) fn answer(
     let under_way = UnderWay::new(activity);
     let question = Question::new(&door, request, peer);
     async move {
-        let _under_way = under_way;
-        let routed = |response: axum::response::Response| response.map(Reply::Routed);
-        let mut response = match guarded(door.limits.request_timeout, question.answer(&door)).await {
+        let response = match guarded(door.limits.request_timeout, question.answer(&door)).await {
             Ok(response) => response,
             Err(Failed::Broken) => {
                 door.counts.panics.fetch_add(1, Relaxed);
@@ -92,10 +40,24 @@ pub(super) fn answer(
             }
             Err(Failed::Late) => routed((door.late)()),
         };
+        let mut response = held(&door, response).map(|content| Reply::new(content, under_way));
         if says_farewell {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         Ok(response)
+    }
+}
+
+fn routed(response: axum::response::Response) -> Response<Content> {
+    response.map(Content::Routed)
+}
+
+/// An answer with the room that it takes until it is sent; or, if there is none, that there is none.
+fn held(door: &Door, response: Response<Content>) -> Response<(Content, Option<Arc<Held>>)> {
+    let (head, content) = response.into_parts();
+    match content.hold(&door.room) {
+        Some(held) => Response::from_parts(head, held),
+        None => routed((door.busy)()).map(|content| (content, None)),
     }
 }
 
@@ -112,7 +74,9 @@ enum Question {
     Call(rls::Begun<Incoming>),
     Check(http::Begun<Incoming>),
     /// Apart, so that the others do not carry what routes need.
-    Routed(Pin<Box<RouteFuture<Infallible>>>),
+    Routed(Pin<Box<dyn Future<Output = axum::response::Response> + Send>>),
+    /// There is no room for its head.
+    Refused,
 }
 
 impl Question {
@@ -130,41 +94,37 @@ impl Question {
                 if let Some(peer) = peer {
                     request.extensions_mut().insert(peer.clone());
                 }
-                Self::Routed(Box::pin(door.app.clone().call(request)))
+                let Ok(held) = hold_head(&request, &door.room) else { return Self::Refused };
+                let route = door.app.clone().call(request);
+                Self::Routed(Box::pin(async move {
+                    let (_held, Ok(response)) = (held, route.await);
+                    response
+                }))
             }
         }
     }
 
-    async fn answer(self, door: &Door) -> Response<Reply> {
+    async fn answer(self, door: &Door) -> Response<Content> {
         match (self, &door.shortcut) {
-            (Self::Call(begun), Some(Shortcut::Call(calls))) => calls.finish(begun).await.map(Reply::Call),
+            (Self::Call(begun), Some(Shortcut::Call(calls))) => calls.finish(begun).await.map(Content::Call),
             (Self::Check(begun), Some(Shortcut::Check(checks))) => {
-                Box::pin(checks.finish(begun)).await.map(Reply::Routed)
+                routed(Box::pin(checks.finish(begun)).await)
             }
-            (Self::Routed(route), _) => {
-                let Ok(response) = route.await;
-                response.map(Reply::Routed)
-            }
+            (Self::Routed(route), _) => routed(route.await),
+            (Self::Refused, _) => routed((door.busy)()),
             // A question comes from the door's own shortcut.
-            (Self::Call(_) | Self::Check(_), _) => (door.broken)().map(Reply::Routed),
+            (Self::Call(_) | Self::Check(_), _) => routed((door.broken)()),
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// There is no room for it.
+struct NoRoom;
 
-    #[tokio::test(start_paused = true)]
-    async fn a_connection_is_idle_once_its_last_request_is_long_ago() {
-        let (activity, idle) = (Arc::new(Activity::new()), Duration::from_secs(10));
-        tokio::time::advance(idle).await;
-        assert_eq!(activity.busy_until(idle), None);
-        let request = UnderWay::new(Arc::clone(&activity));
-        tokio::time::advance(idle * 3).await;
-        assert_eq!(activity.busy_until(idle), Some(Instant::now() + idle));
-        drop(request);
-        tokio::time::advance(idle / 2).await;
-        assert_eq!(activity.busy_until(idle), Some(Instant::now() + idle / 2));
-    }
+/// The room that a long head takes as long as its request is under way. As HTTP/2 counts them: 32 bytes for a field besides its own.
+fn hold_head(request: &Request<Incoming>, room: &Room) -> Result<Option<Held>, NoRoom> {
+    let path = request.uri().path_and_query().map_or(0, |path| path.as_str().len());
+    let fields = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 32);
+    let bytes = path + fields.sum::<usize>();
+    if bytes <= FREE_BYTES { Ok(None) } else { room.hold(bytes).map(Some).ok_or(NoRoom) }
 }

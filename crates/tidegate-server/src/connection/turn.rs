@@ -1,37 +1,50 @@
 //! Turns of a connection that brings several requests at once: in one it reads what has come and answers what can be answered at once, and
-//! in the next it sends all of that together. Only requests that have to wait get tasks of their own.
+//! in the next it sends all of that together. Only requests that have to wait get tasks of their own, and others have their turns in
+//! between, however many come.
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use hyper::rt::Executor;
 
 use crate::guarded::at_once;
 
+/// The most requests that are begun in one turn.
+const MOST_PER_TURN: usize = 32;
+/// Places that are kept for requests from one turn to the next.
+const KEPT_PLACES: usize = 256;
+
 type Request = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Requests that have come and were not begun yet. Clones are the same.
 #[derive(Clone, Default)]
-pub(super) struct Came(Arc<Mutex<Vec<Request>>>);
+pub(super) struct Came(Arc<Mutex<VecDeque<Request>>>);
 
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Came {
     fn execute(&self, request: F) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Box::pin(request));
+        self.lock().push_back(Box::pin(request));
+    }
+}
+
+impl Came {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Request>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The turns of a connection.
 pub(super) struct Turns {
     came: Came,
-    /// Those that are being begun: a list that is kept for the next time.
-    begun: Vec<Request>,
+    /// Those whose turn it is: a list that is kept for the next time.
+    next: VecDeque<Request>,
 }
 
 impl Turns {
     pub(super) fn new(came: Came) -> Self {
-        Self { came, begun: Vec::new() }
+        Self { came, next: VecDeque::new() }
     }
 
     /// Reads and sends, and answers what was read. That is sent in the next turn, after those of all others who have something to read:
@@ -48,18 +61,29 @@ impl Turns {
         ended
     }
 
-    /// Answers what can be answered at once, and lets the rest go its own way. Whether there was anything.
+    /// Answers what can be answered at once, and lets the rest go its own way. Whether there are more; whoever was answered
+    /// wakes the connection by that.
     fn begin(&mut self) -> bool {
-        std::mem::swap(&mut *self.came.0.lock().unwrap_or_else(PoisonError::into_inner), &mut self.begun);
-        let any = !self.begun.is_empty();
-        for mut request in self.begun.drain(..) {
+        self.next.append(&mut self.came.lock());
+        for mut request in self.next.drain(..self.next.len().min(MOST_PER_TURN)) {
             // Whoever has to wait is polled again by its task, and says then by what it wants to be woken.
             let begun = at_once(|| request.as_mut().poll(&mut Context::from_waker(Waker::noop())));
             if begun == Ok(Poll::Pending) {
                 tokio::spawn(request);
             }
         }
-        any
+        if self.next.is_empty() {
+            self.next.shrink_to(KEPT_PLACES);
+        }
+        !self.next.is_empty()
+    }
+}
+
+/// Requests have hold of the list that they are in.
+impl Drop for Turns {
+    fn drop(&mut self) {
+        let came = std::mem::take(&mut *self.came.lock());
+        drop(came);
     }
 }
 
@@ -95,19 +119,34 @@ mod tests {
     }
 
     #[test]
-    fn what_came_is_answered_together_and_the_connection_has_another_turn_for_it() {
+    fn what_came_is_answered_together_and_others_have_their_turns_before_too_much_is() {
         let (came, answered) = (Came::default(), Arc::new(AtomicUsize::new(0)));
         let mut turns = Turns::new(came.clone());
-        let woken = turn(&mut turns, || {
-            for _ in 0..3 {
+        let come = |count: usize| {
+            for _ in 0..count {
                 let answered = Arc::clone(&answered);
                 came.execute(async move {
                     answered.fetch_add(1, Ordering::SeqCst);
                 });
             }
-        });
-        assert_eq!((answered.load(Ordering::SeqCst), woken), (3, 1));
-        assert_eq!(turn(&mut turns, || {}), 0);
+        };
+        let mut check = |comes: usize, expected: (usize, usize)| {
+            let woken = turn(&mut turns, || come(comes));
+            assert_eq!((answered.load(Ordering::SeqCst), woken), expected);
+        };
+        check(3, (3, 0));
+        check(MOST_PER_TURN + 2, (3 + MOST_PER_TURN, 1));
+        check(1, (6 + MOST_PER_TURN, 0));
+        check(0, (6 + MOST_PER_TURN, 0));
+    }
+
+    #[test]
+    fn requests_that_were_not_begun_go_with_their_connection() {
+        let (came, here) = (Came::default(), Arc::new(()));
+        let (turns, list, there) = (Turns::new(came.clone()), came.clone(), Arc::clone(&here));
+        came.execute(async move { drop((list, there)) });
+        drop((turns, came));
+        assert_eq!(Arc::strong_count(&here), 1);
     }
 
     #[test]
@@ -117,7 +156,7 @@ mod tests {
         came.execute(async { panic!("on purpose") });
         let others = Arc::clone(&answered);
         came.execute(async move { others.store(1, Ordering::SeqCst) });
-        assert_eq!(turn(&mut turns, || {}), 1);
+        turn(&mut turns, || {});
         assert_eq!(answered.load(Ordering::SeqCst), 1);
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use tidegate_engine::Engine;
-use tidegate_wire::door::{Clock, Door, DoorSettings, PartitionSecret};
+use tidegate_wire::door::{Clock, Door, DoorSettings, PartitionSecret, Room};
 use tidegate_wire::resp::{Password, Service};
 use tidegate_wire::{headers, rls};
 use tokio::net::TcpListener;
@@ -79,13 +79,14 @@ impl Ways<'_> {
         let way = self.way("grpc");
         let counts = note(measured, "grpc", Some(way.clone()));
         let shortcut = Some(Shortcut::Call(rls::service(way.clone())));
+        let room = way.room().clone();
         let app = grpc::app(way, &self.health)?;
         let door = plain("grpc", app, self.config.limits, counts);
         let tls = self.tls("grpc");
         // Telling costs, and most of the time nobody asks.
         let tells_peers = self.callers.guards("grpc");
-        let (late, broken) = (grpc::late, grpc::broken);
-        Ok(listener::Door { http2_only: true, tells_peers, tls, late, broken, shortcut, ..door })
+        let (late, broken, busy) = (grpc::late, grpc::broken, grpc::busy);
+        Ok(listener::Door { http2_only: true, tells_peers, tls, late, broken, busy, room, shortcut, ..door })
     }
 
     /// The HTTP API.
@@ -95,9 +96,10 @@ impl Ways<'_> {
         // Who must show a token first goes by where it is asked for.
         let checks = || Shortcut::Check(tidegate_wire::http::Checks::new(way.clone()));
         let shortcut = self.token.is_none().then(checks);
+        let room = way.room().clone();
         let app = http::app(way, &self.health, self.token.clone());
         let door = plain("http", app, self.config.limits, counts);
-        listener::Door { tells_peers: true, tls: self.tls("http"), shortcut, ..door }
+        listener::Door { tells_peers: true, tls: self.tls("http"), shortcut, room, ..door }
     }
 
     /// What encrypts a door, if it is.
@@ -159,6 +161,8 @@ fn plain(name: &'static str, app: Router, limits: Limits, counts: Arc<Counts>) -
         app,
         late: http::late,
         broken: http::broken,
+        busy: http::busy,
+        room: Room::new(limits.bodies_bytes),
         limits,
         counts,
     }

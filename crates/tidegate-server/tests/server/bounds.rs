@@ -1,7 +1,16 @@
 //! What callers can make grow has an end.
 
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use axum::body::Bytes;
+use axum::http::Request;
+use http_body::Frame;
+use hyper::body::Incoming;
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use tidegate_server::config::Runtime;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -131,4 +140,91 @@ async fn a_body_that_never_ends_keeps_others_out_only_as_long_as_it_is_there() {
     let metrics = held(["0", "0"]).await.body;
     assert!(metrics.contains("ratelimit_bodies_refused_total{door=\"http\"} 1\n"), "{metrics}");
     assert_eq!(world.check("k1").await.status, 200);
+}
+
+/// One piece of a body, and then nothing: neither more nor its end, unless it ends with that.
+struct Piece {
+    bytes: Option<Bytes>,
+    ends: bool,
+}
+
+impl http_body::Body for Piece {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match self.bytes.take() {
+            Some(bytes) => Poll::Ready(Some(Ok(Frame::data(bytes)))),
+            None if self.ends => Poll::Ready(None),
+            None => Poll::Pending,
+        }
+    }
+}
+
+/// A connection over HTTP/2 whose answers have no room for a byte of their bodies.
+async fn miserly(world: &World) -> http2::SendRequest<Piece> {
+    let stream = TokioIo::new(TcpStream::connect(world.http()).await.unwrap());
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    let (sender, connection) = builder.initial_stream_window_size(0).handshake(stream).await.unwrap();
+    tokio::spawn(connection);
+    sender
+}
+
+/// Waits for a line among the metrics.
+async fn measured(world: &World, line: &'static str) {
+    until(world.admin(), "/metrics", move |answer| answer.body.lines().any(|one| one == line)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_that_nobody_takes_have_their_bound() {
+    const ROOM: usize = 256 << 10;
+    let world = World::with(|config| {
+        (config.limits.body_bytes, config.limits.bodies_bytes) = (ROOM, ROOM);
+    })
+    .await;
+    let batch = Bytes::from(format!("[{}]", [r#"{"domain": "api"}"#; 100].join(",")));
+    let mut sender = miserly(&world).await;
+    let (mut answers, mut held, mut refused) = (Vec::<axum::http::Response<Incoming>>::new(), 0, 0);
+    for _ in 0..100 {
+        let body = Piece { bytes: Some(batch.clone()), ends: true };
+        let request = Request::post("http://a/v1/check").body(body).unwrap();
+        let answer = timeout(CEILING, sender.send_request(request)).await.expect("an answer").unwrap();
+        match answer.status().as_u16() {
+            200 => held += answer.headers()["content-length"].to_str().unwrap().parse::<usize>().unwrap(),
+            503 => refused += 1,
+            other => panic!("{other}"),
+        }
+        answers.push(answer);
+    }
+    assert!(held <= ROOM, "{held} bytes are held");
+    assert!(held > ROOM / 2 && refused > 0, "{held} bytes are held, and {refused} were refused");
+    // Whoever needs little is served.
+    assert_eq!(world.check("k1").await.status, 200);
+    drop((answers, sender));
+    measured(&world, r#"ratelimit_body_bytes{door="http"} 0"#).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_heads_of_requests_that_never_end_have_their_bound() {
+    const ROOM: usize = 256 << 10;
+    let world = World::with(|config| {
+        (config.limits.body_bytes, config.limits.bodies_bytes) = (ROOM, ROOM);
+    })
+    .await;
+    let mut sender = miserly(&world).await;
+    let head = "a".repeat(30 << 10);
+    let asked = (0..20).map(|_| {
+        let body = Piece { bytes: None, ends: false };
+        sender.send_request(Request::post("http://a/v1/peek").header("x-long", &head).body(body).unwrap())
+    });
+    let asked: Vec<_> = asked.map(tokio::spawn).collect();
+    // Eight fit.
+    measured(&world, r#"ratelimit_bodies_refused_total{door="http"} 12"#).await;
+    assert_eq!(world.check("k1").await.status, 200);
+    asked.iter().for_each(tokio::task::JoinHandle::abort);
+    drop(sender);
+    measured(&world, r#"ratelimit_body_bytes{door="http"} 0"#).await;
 }

@@ -6,13 +6,14 @@ use envoy_types::pb::envoy::service::ratelimit::v3::RateLimitRequest;
 use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::Code;
 use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_service_client::RateLimitServiceClient;
 use tidegate_server::{Error, start};
+use tidegate_wire::v1::proto::{self, limits_client::LimitsClient};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 use tonic_reflection::pb::v1::ServerReflectionRequest;
 use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
 
-use crate::world::{World, ask, ask_as, config, send};
+use crate::world::{World, ask, ask_as, config, send, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn http_refuses_beyond_the_limit_and_grpc_counts_the_same() {
@@ -32,6 +33,59 @@ async fn http_refuses_beyond_the_limit_and_grpc_counts_the_same() {
     assert_eq!(refused.status, 429);
     assert!(refused.head.contains("retry-after: "), "{}", refused.head);
     assert!(refused.body.contains(r#""denied_by":["per-key"]"#), "{}", refused.body);
+}
+
+fn asked(path: &str) -> proto::CheckRequest {
+    let attributes = [("api_key", "k1"), ("path", path)].map(|(name, value)| (name.into(), value.into()));
+    proto::CheckRequest { domain: "api".into(), attributes: attributes.into(), ..Default::default() }
+}
+
+/// What is left for the key, as the HTTP door says.
+async fn left(world: &World) -> u64 {
+    let body = r#"{"domain": "api", "attributes": {"api_key": "k1"}}"#;
+    let answer = ask(world.http(), "POST", "/v1/peek", body).await;
+    let json: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
+    json["limits"][0]["remaining"].as_u64().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_call_of_our_own_service_is_served_and_counts_the_same() {
+    let world = World::with(|_| {}).await;
+    world.write(
+        "api.yaml",
+        "domain: api\nrules:\n- { name: per-key, by: [api_key], limit: 9/h }\n- { name: slots, match: { path: /x }, by: [api_key], limit: 1 concurrent }\n",
+    );
+    until(world.admin(), "/admin/v1/rules", |answer| answer.body.contains("slots")).await;
+    let mut client = LimitsClient::new(world.channel().await);
+    let id = |decision: tonic::Response<proto::Decision>| decision.into_inner().id;
+
+    assert!(client.check(asked("/y")).await.unwrap().into_inner().allowed);
+    assert!(client.peek(asked("/y")).await.unwrap().into_inner().allowed);
+    let checks = vec![asked("/y"); 2];
+    assert_eq!(
+        client.check_many(proto::CheckManyRequest { checks }).await.unwrap().into_inner().results.len(),
+        2
+    );
+    assert_eq!(left(&world).await, 6);
+    let refund = proto::RefundRequest { check: Some(asked("/y")), ..Default::default() };
+    assert!(client.refund(refund).await.unwrap().into_inner().allowed);
+    assert_eq!(left(&world).await, 7);
+
+    let check = proto::CheckRequest { cost: Some(4), ..asked("/y") };
+    let reserve = proto::ReserveRequest { check: Some(check), ..Default::default() };
+    let reserved = id(client.reserve(reserve.clone()).await.unwrap());
+    assert_eq!(left(&world).await, 3);
+    client.commit(proto::CommitRequest { id: reserved, cost: 1 }).await.unwrap();
+    assert_eq!(left(&world).await, 6);
+    let reserved = id(client.reserve(reserve).await.unwrap());
+    client.cancel(proto::CancelRequest { id: reserved }).await.unwrap();
+    assert_eq!(left(&world).await, 6);
+
+    let held = id(client.check(asked("/x")).await.unwrap());
+    assert!(!client.check(asked("/x")).await.unwrap().into_inner().allowed, "there is one slot");
+    assert!(client.renew(proto::RenewRequest { id: held.clone() }).await.is_ok());
+    client.release(proto::ReleaseRequest { id: held }).await.unwrap();
+    assert!(client.check(asked("/x")).await.unwrap().into_inner().allowed);
 }
 
 #[tokio::test(flavor = "multi_thread")]
