@@ -126,8 +126,8 @@ async fn more_calls_than_agreed_are_refused_and_frames_that_are_too_large_end_it
     others_are_served(&server).await;
 }
 
-/// The status of a call whose message is compressed, whether its head says so or not.
-async fn called(to: SocketAddr, path: &str, encoding: Option<&str>) -> HeaderValue {
+/// The status of a call whose message is compressed, and its words, whether its head says so or not.
+async fn called(to: SocketAddr, path: &str, encoding: Option<&str>) -> [HeaderValue; 2] {
     let length = u32::try_from(BOMB.len()).unwrap().to_be_bytes();
     let message = [&[1], &length[..], BOMB].concat();
     let mut request = Request::post(format!("http://{to}{path}"))
@@ -142,7 +142,8 @@ async fn called(to: SocketAddr, path: &str, encoding: Option<&str>) -> HeaderVal
     let answer = sender.send_request(request.body(Full::new(Bytes::from(message))).unwrap());
     let head = within("an answer", answer).await.unwrap().into_parts().0;
     connection.abort();
-    head.headers.get("grpc-status").expect("it is refused in the head").clone()
+    ["grpc-status", "grpc-message"]
+        .map(|name| head.headers.get(name).expect("it is refused in the head").clone())
 }
 
 /// Sixteen mebibytes of nothing, in sixteen kilobytes.
@@ -154,7 +155,11 @@ async fn a_message_that_is_compressed_is_not_unpacked() {
     for path in ["/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", "/tidegate.v1.Limits/Check"]
     {
         for encoding in [Some("gzip"), None] {
-            assert_eq!(called(server.grpc, path, encoding).await, "12", "{path} {encoding:?}");
+            let [status, words] = called(server.grpc, path, encoding).await;
+            assert_eq!(status, "12", "{path} {encoding:?}");
+            // Where nobody is, the status is the same and nothing is said.
+            let words = words.to_str().unwrap();
+            assert!(words.contains("compress"), "{path} {encoding:?}: {words}");
         }
     }
     others_are_served(&server).await;

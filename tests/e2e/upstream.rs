@@ -25,7 +25,7 @@ impl Upstream {
         let count = Arc::clone(&served);
         let echo = move |request: Request| {
             count.fetch_add(1, Ordering::Relaxed);
-            async move { echo(&request).to_string() }
+            async move { echo(request).await.to_string() }
         };
         let app = Router::new().fallback(echo);
         let task = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
@@ -44,12 +44,15 @@ impl Drop for Upstream {
     }
 }
 
-fn echo(request: &Request) -> Value {
+async fn echo(request: Request) -> Value {
+    let (request, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
     let text = |value: &http::HeaderValue| Value::from(String::from_utf8_lossy(value.as_bytes()));
-    let headers = request.headers().iter().map(|(name, value)| (name.to_string(), text(value)));
+    let headers = request.headers.iter().map(|(name, value)| (name.to_string(), text(value)));
     json!({
-        "method": request.method().as_str(),
-        "path": request.uri().path(),
+        "method": request.method.as_str(),
+        "path": request.uri.path(),
         "headers": headers.collect::<Map<_, _>>(),
+        "body": String::from_utf8_lossy(&body),
     })
 }

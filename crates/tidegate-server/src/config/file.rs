@@ -5,6 +5,7 @@ use tidegate_rules::shape::{self, Field, Object, Shape};
 use tidegate_rules::yaml::{self, Node, Value};
 use tidegate_rules::{Diagnostic, Diagnostics, Source};
 
+use super::value::Wrong;
 use super::{Config, SETTINGS, Setting, peer, value};
 
 /// A value has the form of a text here; what it means is for its setting to say.
@@ -163,7 +164,7 @@ pub(super) fn read(source: &Source, config: &mut Config) -> Diagnostics {
     for setting in SETTINGS {
         if let Some(value) = find(&node, setting)
             && let Some(text) = written(value)
-            && let Err(message) = (setting.set)(config, &text)
+            && let Err(message) = text.and_then(|text| (setting.set)(config, &text))
         {
             diagnostics.push(Diagnostic::error("setting", value.span, format!("{}: {message}", setting.key)));
         }
@@ -187,11 +188,16 @@ pub(super) fn read(source: &Source, config: &mut Config) -> Diagnostics {
     diagnostics
 }
 
-/// A value as a variable would have it: what stands in a list, with commas between.
-pub(super) fn written(node: &Node) -> Option<String> {
-    let Value::List(items) = &node.value else { return node.text() };
+/// A value as a variable would have it: what stands in a list, with commas between. A key with nothing behind it must not pass
+/// for one that is not there: it may be what closes a door.
+pub(super) fn written(node: &Node) -> Option<Result<String, Wrong>> {
+    let items = match &node.value {
+        Value::Null => return Some(Err("it has no value; write one, or leave the key out".to_owned())),
+        Value::List(items) => items,
+        _ => return node.text().map(Ok),
+    };
     let texts: Option<Vec<_>> = items.iter().map(Node::text).collect();
-    texts.map(|texts| texts.join(","))
+    texts.map(|texts| Ok(texts.join(",")))
 }
 
 fn find<'n>(node: &'n Node, setting: &Setting) -> Option<&'n Node> {

@@ -77,7 +77,7 @@ fn part<'n, T>(
 ) -> Result<Option<T>, Misplaced<'n>> {
     let Some(value) = node.get(key) else { return Ok(None) };
     let Some(text) = super::file::written(value) else { return Ok(None) };
-    read(&text).map(Some).map_err(|message| (value, format!("{key}: {message}")))
+    text.and_then(|text| read(&text)).map(Some).map_err(|message| (value, format!("{key}: {message}")))
 }
 
 /// A name, or `sha256:` and 64 hexadecimal digits, with or without colons between.

@@ -249,6 +249,24 @@ fn peers_say_by_what_they_are_known_and_what_they_may_state_where() {
 }
 
 #[test]
+fn a_key_without_a_value_does_not_pass_for_one_that_is_not_there() {
+    for (text, key) in [
+        ("http: { token_file: }", "http.token_file"),
+        ("resp:\n  password_file:\n", "resp.password_file"),
+        ("tls: { cert: a, key: b, clients: }", "tls.clients"),
+        ("trust: { peers: [{ from: 10.0.0.0/8, attributes: }] }", "attributes"),
+        ("trust: { peers: [{ token_file: a, from: }] }", "from"),
+        ("store: ~", "store"),
+    ] {
+        let (_folder, path) = file(text);
+        let said = load(&given(&[], &[], Some(path))).unwrap_err().to_string();
+        assert!(said.contains(&format!("{key}: it has no value")), "{text}: {said}");
+    }
+    let (_folder, path) = file("limits:\ntls:\ntrust:\n");
+    assert!(load(&given(&[], &[], Some(path))).is_ok(), "all of a section may be left out");
+}
+
+#[test]
 fn a_peer_that_cannot_be_known_is_said_with_its_place() {
     let hash = "AB:".repeat(31) + "ab";
     let (_folder, path) = file(&format!("trust: {{ peers: [{{ certificate: \"sha256:{hash}\" }}] }}"));
