@@ -13,4 +13,5 @@ pub(super) const X_RATELIMIT_RESOURCE: &str = "x-ratelimit-resource";
 pub(super) const X_RATELIMIT_DENIED_BY: &str = "x-ratelimit-denied-by";
 pub(crate) const RETRY_AFTER: &str = "retry-after";
 /// What the body of an answer is.
+#[cfg(any(feature = "http", feature = "rls"))]
 pub(crate) const CONTENT_TYPE: &str = "content-type";
