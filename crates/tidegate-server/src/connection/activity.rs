@@ -68,8 +68,10 @@ impl UnderWay {
 
     /// It is answered, and the answer is to be taken.
     pub(super) fn answered(mut self) -> Self {
-        self.activity.recent().settle();
-        self.activity.recent().untaken += 1;
+        let mut recent = self.activity.recent();
+        recent.settle();
+        recent.untaken += 1;
+        drop(recent);
         self.is_answered = true;
         self
     }
