@@ -8,6 +8,7 @@ mod talk;
 mod load;
 mod target;
 mod grpc;
+mod alike;
 mod plain;
 mod gaps;
 mod latency;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use tokio::runtime::Runtime;
 
+use super::alike;
 use super::load::runtime;
 use super::requests::Requests;
 use super::talk::{Talker, connect_http, connect_resp};
@@ -26,6 +27,9 @@ pub(super) fn report(plan: &Plan, servers: &Servers<'_>, found: &mut Found) -> R
     );
     let runtime = runtime()?;
     let peer = servers.throttlecrab.as_ref();
+    if let Some(peer) = peer {
+        alike::check(peer.resp())?;
+    }
     let all = || [("Tidegate", Some(&servers.per_core)), (PEER, peer)].into_iter();
     let there = || all().filter_map(|(name, process)| Some((name, process?)));
 
