@@ -6,6 +6,8 @@ mod validate;
 mod explain;
 mod init;
 mod check;
+mod doors;
+mod settings;
 mod demo;
 
 use std::fmt::Write as _;
@@ -28,8 +30,14 @@ pub(crate) struct Ended {
 
 /// Runs a command, typed as in a shell without quotes, in a folder.
 pub(crate) async fn run(folder: &Folder, typed: &str) -> Ended {
+    run_with(folder, &[], typed).await
+}
+
+/// The same with variables.
+async fn run_with(folder: &Folder, variables: &[(&str, &str)], typed: &str) -> Ended {
     let words: Vec<&str> = typed.split_whitespace().collect();
     let mut command = tidegate(&words);
+    command.envs(variables.iter().copied());
     command.current_dir(folder.path()).stdin(Stdio::null()).kill_on_drop(true);
     let output = within(typed, command.output()).await.unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::program::root;
 
 /// The files that some test compares with.
-const FILES: [&str; 7] = [
+const FILES: [&str; 8] = [
     "help.txt",
     "validate.txt",
     "validate-wrong.txt",
@@ -15,6 +15,7 @@ const FILES: [&str; 7] = [
     "explain.txt",
     "init.txt",
     "usage.txt",
+    "settings.txt",
 ];
 
 fn folder() -> PathBuf {

@@ -32,7 +32,7 @@ Examples:
   tidegate completions bash               completions for a shell
 
 Exit codes: 0 ok, 1 something failed, 2 wrong usage, 3 wrong configuration or rules,
-4 unreachable, 5 denied.";
+4 unreachable or unauthorised, 5 denied.";
 
 const SERVE_EXAMPLES: &str = "\
 Examples:

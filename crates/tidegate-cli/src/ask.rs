@@ -1,6 +1,9 @@
 //! Asking a running server: attributes from words, and a small HTTP client.
 
-use std::io::{Read as _, Write as _};
+mod answer;
+mod trouble;
+
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::time::Duration;
 
@@ -8,11 +11,20 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 use crate::exit::Failure;
+use answer::parse;
+use trouble::WrongDoor;
+
+pub(crate) use trouble::Trouble;
 
 /// How long a server may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The longest answer.
 const MOST_BYTES: u64 = 16 << 20;
+
+/// What an encrypted door answers to plain words, if anything: the first byte of an alert (RFC 8446, 5.1).
+const TLS_ALERT: u8 = 21;
+/// What every admin door has.
+const ALWAYS_THERE: &str = "/admin/v1/snapshot";
 
 /// Names and values.
 pub(crate) type Pairs = Vec<(String, String)>;
@@ -27,21 +39,6 @@ pub(crate) fn pairs(words: &[String]) -> Result<Pairs, Failure> {
         ))),
     };
     words.iter().map(pair).collect()
-}
-
-/// The server cannot be reached.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot reach {address}: {why}\nhint: is `tidegate serve` running there?")]
-pub(crate) struct Unreachable {
-    address: String,
-    why: std::io::Error,
-}
-
-/// The server wants to know who asks.
-#[derive(Debug, thiserror::Error)]
-#[error("{address} wants a token\nhint: write it to a file and name that: TIDEGATE_TOKEN_FILE=…")]
-pub(crate) struct Unauthorised {
-    address: String,
 }
 
 /// Speaks just enough HTTP to ask a server.
@@ -80,24 +77,48 @@ impl Client {
             self.proof,
             body.len()
         );
-        self.asked(&request)
+        self.asked(path, &request)
     }
 
     /// Asks for something; the status and the JSON of the answer.
     pub(crate) fn get(&self, path: &str) -> Result<(u16, Value)> {
         let Self { address, proof } = self;
-        self.asked(&format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n{proof}Connection: close\r\n\r\n"))
+        let head = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n{proof}Connection: close\r\n\r\n");
+        self.asked(path, &head)
     }
 
-    fn asked(&self, request: &str) -> Result<(u16, Value)> {
-        let answer =
-            self.exchange(request).map_err(|why| Unreachable { address: self.address.clone(), why })?;
+    fn asked(&self, path: &str, request: &str) -> Result<(u16, Value)> {
+        let address = || self.address.clone();
+        let answer = match self.exchange(request) {
+            Err(why) if why.kind() == ErrorKind::ConnectionReset => Vec::new(),
+            exchanged => exchanged.map_err(|why| Trouble::Unreachable { address: address(), why })?,
+        };
+        if answer.is_empty() || answer[0] == TLS_ALERT {
+            return Err(Trouble::Encrypted { address: address() }.into());
+        }
         let (status, body) =
             parse(&answer).with_context(|| format!("{} does not answer as Tidegate does", self.address))?;
-        if status == 401 {
-            return Err(Unauthorised { address: self.address.clone() }.into());
+        match status {
+            401 if self.proof.is_empty() => Err(Trouble::NoToken { address: address() }.into()),
+            401 => Err(Trouble::WrongToken { address: address() }.into()),
+            404 if self.is_wrong_door(path) => Err(self.wrong_door(path).into()),
+            _ => Ok((status, body)),
         }
-        Ok((status, body))
+    }
+
+    /// Whether a door that has nothing at a path has nothing at all for us. Something else that the admin door always has is
+    /// asked for: it may be a rule that is not there.
+    fn is_wrong_door(&self, path: &str) -> bool {
+        let is_looked_for = path.starts_with("/admin/") && path != ALWAYS_THERE;
+        !is_looked_for || self.get(ALWAYS_THERE).is_err_and(|error| error.is::<WrongDoor>())
+    }
+
+    fn wrong_door(&self, path: &str) -> WrongDoor {
+        let [door, setting, default] = match path {
+            path if path.starts_with("/admin/") => ["admin", "admin", "127.0.0.1:6070"],
+            _ => ["HTTP", "http", "port 8080"],
+        };
+        WrongDoor { address: self.address.clone(), door, setting, default }
     }
 
     fn exchange(&self, request: &str) -> std::io::Result<Vec<u8>> {
@@ -131,35 +152,6 @@ fn proof() -> Result<String, Failure> {
     Ok(format!("Authorization: Bearer {token}\r\n"))
 }
 
-fn parse(answer: &[u8]) -> Result<(u16, Value)> {
-    let end = answer
-        .windows(4)
-        .position(|four| four == b"\r\n\r\n")
-        .context("the answer has no end of its head")?;
-    let head = std::str::from_utf8(&answer[..end]).context("the answer's head is no text")?;
-    let status =
-        head.split(' ').nth(1).and_then(|status| status.parse().ok()).context("the answer has no status")?;
-    let chunked = head.to_ascii_lowercase().contains("transfer-encoding: chunked");
-    let body = if chunked { unchunked(&answer[end + 4..])? } else { answer[end + 4..].to_vec() };
-    Ok((status, serde_json::from_slice(&body).unwrap_or(Value::Null)))
-}
-
-fn unchunked(mut rest: &[u8]) -> Result<Vec<u8>> {
-    let mut body = Vec::new();
-    loop {
-        let end = rest.windows(2).position(|two| two == b"\r\n").context("a chunk has no length")?;
-        let length = std::str::from_utf8(&rest[..end])
-            .ok()
-            .and_then(|text| usize::from_str_radix(text.trim(), 16).ok());
-        let length = length.context("a chunk has no length")?;
-        if length == 0 {
-            return Ok(body);
-        }
-        body.extend_from_slice(rest.get(end + 2..end + 2 + length).context("a chunk is cut off")?);
-        rest = rest.get(end + 4 + length..).context("a chunk is cut off")?;
-    }
-}
-
 /// A name as a segment of a path.
 pub(crate) fn segment(name: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
@@ -170,16 +162,6 @@ pub(crate) fn segment(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn chunks_are_put_together() {
-        let answer =
-            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{\"a\"\r\n3\r\n:1}\r\n0\r\n\r\n";
-        let (status, body) = parse(answer).unwrap();
-        assert_eq!((status, body["a"].as_u64()), (200, Some(1)));
-        assert!(parse(b"rubbish").is_err());
-        assert!(unchunked(b"ff\r\nshort").is_err());
-    }
 
     #[test]
     fn every_name_is_one_segment() {

@@ -10,12 +10,12 @@ use crate::output::{Format, print};
 /// Asks a running server whether a request may pass. Exit code 5 if not.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidegate check --domain api api_key=k1 path=/v1/orders method=POST\n  tidegate check --peek api_key=k1 && echo would pass\n\nExit codes: 0 allowed, 5 denied, 4 the server cannot be reached."
+    after_help = "Examples:\n  tidegate check --domain api api_key=k1 path=/v1/orders method=POST\n  tidegate check --peek api_key=k1 && echo would pass\n\nExit codes: 0 allowed, 5 denied, 4 unreachable or unauthorised."
 )]
 pub(crate) struct CheckArgs {
     /// Attributes, as name=value
     attributes: Vec<String>,
-    /// The server's HTTP door
+    /// The server's HTTP door; if it wants a token, TIDEGATE_TOKEN_FILE names its file
     #[arg(long, default_value = "http://127.0.0.1:8080", env = "TIDEGATE_SERVER")]
     server: String,
     /// The domain

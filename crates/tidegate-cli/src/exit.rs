@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use crate::ask::{Unauthorised, Unreachable};
+use crate::ask::Trouble;
 
 /// Why a command did not do what was asked.
 #[derive(Debug)]
@@ -32,23 +32,26 @@ pub(crate) fn code(came: Result<(), Failure>) -> ExitCode {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::InvalidRules) => return ExitCode::from(3),
         Err(Failure::Denied) => return ExitCode::from(5),
-        Err(Failure::Runtime(error)) if error.is::<Unreachable>() || error.is::<Unauthorised>() => {
-            (4, format!("error: {error:#}"))
-        }
+        Err(Failure::Runtime(error)) if error.is::<Trouble>() => (4, format!("error: {error:#}")),
         Err(Failure::Runtime(error)) => (1, format!("error: {error:#}")),
         Err(Failure::Usage(message)) => {
-            (2, format!("error: {message}\n\nFor more information, try '--help'."))
+            (2, format!("{}\n\nFor more information, try '--help'.", headed(&message)))
         }
-        Err(Failure::Configuration(message)) if is_rendered(&message) => (3, message),
-        Err(Failure::Configuration(message)) => (3, format!("error: {message}")),
+        Err(Failure::Configuration(message)) => (3, headed(&message)),
     };
     say(message.trim_end());
     ExitCode::from(code)
 }
 
+/// Several that went wrong, one below the other.
+pub(crate) fn listed(all: &[impl ToString]) -> String {
+    all.iter().map(|one| headed(one.to_string().trim_end())).collect::<Vec<_>>().join("\n")
+}
+
 /// Diagnostics begin with their own word.
-fn is_rendered(message: &str) -> bool {
-    message.starts_with("error[") || message.starts_with("warning[")
+fn headed(message: &str) -> String {
+    let is_headed = ["error[", "error: ", "warning["].iter().any(|word| message.starts_with(word));
+    if is_headed { message.to_owned() } else { format!("error: {message}") }
 }
 
 /// A line to whoever watches. If nobody does, nothing is lost.

@@ -20,7 +20,7 @@ use crate::rules_folder;
 /// Says which rules a request meets, in order, what would be charged where, and why not the others.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidegate explain ./rules --domain api method=POST path=/v1/orders api_key=k1\n  tidegate explain --server http://127.0.0.1:6070 --domain api path=/login ip=192.0.2.1"
+    after_help = "Examples:\n  tidegate explain ./rules --domain api method=POST path=/v1/orders api_key=k1\n  tidegate explain --server http://127.0.0.1:6070 --domain api path=/login ip=192.0.2.1\n\nExit codes: 0 ok, 1 something failed, 2 wrong usage, 3 wrong rules, 4 unreachable or unauthorised."
 )]
 pub(crate) struct ExplainArgs {
     /// A folder of rule files or one file, unless a server is asked; then attributes as name=value
@@ -29,7 +29,7 @@ pub(crate) struct ExplainArgs {
     /// The domain
     #[arg(long, default_value = "api")]
     domain: String,
-    /// Ask a running server (the address of its admin door) about the rules that are in force there
+    /// Ask a running server (the address of its admin door) about the rules that are in force there; if it wants a token, TIDEGATE_TOKEN_FILE names its file
     #[arg(long)]
     server: Option<String>,
     /// As if at that instant, such as 2026-12-24T18:00:00Z; now by default

@@ -6,11 +6,11 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
-use tidegate_server::config::{self, Given};
 use tidegate_server::{Examined, Severity, examine};
 
 use crate::exit::Failure;
 use crate::output::{Format, print};
+use crate::settings;
 
 /// How long servers may take to be found, and each of them to answer.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -24,18 +24,14 @@ pub(crate) struct LiveArgs {
     /// The store, in place of the configuration's
     #[arg(long, value_name = "URL", requires = "live")]
     store: Option<String>,
-    /// The configuration file [env: TIDEGATE_CONFIG]
-    #[arg(long, value_name = "FILE", requires = "live")]
-    config: Option<PathBuf>,
+    /// Check this configuration file, what it names and the rules of it; with --live, where the store is [env: TIDEGATE_CONFIG, with --live]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &LiveArgs, format: Format, deny_warnings: bool) -> Result<(), Failure> {
-    let variables = std::env::vars_os();
-    let variables =
-        variables.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let flags = args.store.iter().map(|store| ("store", store.clone())).collect();
-    let given = Given { config: args.config.clone(), flags, variables: variables.collect() };
-    let config = config::load(&given).map_err(|error| Failure::Configuration(error.to_string()))?;
+    let config = settings::load(&settings::given(args.config.as_ref(), flags))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let examined = runtime.context("cannot start the runtime")?.block_on(examine(&config, PATIENCE));
     let examined = examined.map_err(|error| Failure::Configuration(error.to_string()))?;

@@ -3,6 +3,7 @@
 mod arguments;
 mod exit;
 mod output;
+mod settings;
 mod serve;
 mod rules_folder;
 mod validate;

@@ -11,10 +11,10 @@ use crate::output::{Format, print};
 /// Lists the nodes that count together, as one of them last heard it.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidegate nodes\n  tidegate nodes --server http://127.0.0.1:6070 --format json"
+    after_help = "Examples:\n  tidegate nodes\n  tidegate nodes --server http://127.0.0.1:6070 --format json\n\nExit codes: 0 ok, 1 something failed, 2 wrong usage, 4 unreachable or unauthorised."
 )]
 pub(crate) struct NodesArgs {
-    /// The address of a node's admin door
+    /// The address of a node's admin door; if it wants a token, TIDEGATE_TOKEN_FILE names its file
     #[arg(long, default_value = "http://127.0.0.1:6070")]
     server: String,
     /// How to print
@@ -25,7 +25,8 @@ pub(crate) struct NodesArgs {
 pub(crate) fn run(args: &NodesArgs) -> Result<(), Failure> {
     let (status, answer) = Client::new(&args.server)?.get("/admin/v1/nodes")?;
     if status != 200 {
-        return Err(anyhow!("the server answered {status}: {answer}").into());
+        let said = answer["detail"].as_str().unwrap_or("no reason given");
+        return Err(anyhow!("the server answered {status}: {said}").into());
     }
     match args.format {
         Format::Json => print(&format!("{answer:#}\n"))?,

@@ -14,7 +14,7 @@ use crate::output::Format;
 /// Lists the rules in force on a server, and switches them.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidegate rules list\n  tidegate rules off per-key --domain api --for 10m --reason 'refuses everybody'\n  tidegate rules shadow --all --domain api\n  tidegate rules on per-key\n  tidegate rules on --all\n\nA switch holds on the server that is asked, until it is taken back with `on`, ends by itself or the\nserver is restarted. It outlives reloads. The switch of a rule goes before that of its domain, and\nthat before the one of everything. What should stay belongs into the rule files.\n\nExit codes: 0 ok, 1 refused, 2 wrong usage, 4 the server cannot be reached."
+    after_help = "Examples:\n  tidegate rules list\n  tidegate rules off per-key --domain api --for 10m --reason 'refuses everybody'\n  tidegate rules shadow --all --domain api\n  tidegate rules on per-key\n  tidegate rules on --all\n\nA switch holds on the server that is asked, until it is taken back with `on`, ends by itself or the\nserver is restarted. It outlives reloads. The switch of a rule goes before that of its domain, and\nthat before the one of everything. What should stay belongs into the rule files.\n\nExit codes: 0 ok, 1 refused, 2 wrong usage, 4 unreachable or unauthorised."
 )]
 pub(crate) struct RulesArgs {
     #[command(subcommand)]
@@ -38,7 +38,7 @@ enum Action {
 /// Which server is asked, and how its answer is printed.
 #[derive(Args, Debug)]
 struct Asking {
-    /// The server's admin door
+    /// The server's admin door; if it wants a token, TIDEGATE_TOKEN_FILE names its file
     #[arg(long, default_value = "http://127.0.0.1:6070")]
     server: String,
     /// How to print

@@ -1,19 +1,17 @@
 //! `tidegate serve`: runs the server until it is told to stop.
 
 use anyhow::Context as _;
-use tidegate_server::config::{self, Config, ConfigError, Given, LogFormat};
-use tidegate_server::{Error, Running, Stopped, Stops, logging};
+use tidegate_server::config::{Config, LogFormat};
+use tidegate_server::{Running, Stopped, Stops, logging};
 
 use crate::arguments::Serve;
 use crate::exit::{Failure, say};
+use crate::settings;
 
 /// Runs the server.
 pub(crate) fn run(serve: &Serve) -> Result<(), Failure> {
-    let variables = std::env::vars_os();
-    let variables =
-        variables.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let given = Given { config: serve.config.clone(), flags: serve.flags(), variables: variables.collect() };
-    let config = config::load(&given).map_err(|error| failure(&error))?;
+    let given = settings::given(serve.config.as_ref(), serve.flags());
+    let config = settings::load(&given)?;
     logging::start(config.log);
     raise_open_files();
     for (variable, meant) in given.misspelt() {
@@ -37,7 +35,7 @@ fn raise_open_files() {
 
 async fn until_stopped(config: &Config) -> Result<(), Failure> {
     let stops = Stops::new()?;
-    let running = tidegate_server::start(config).await.map_err(started)?;
+    let running = tidegate_server::start(config).await.map_err(settings::failed)?;
     greet(config, &running).await;
     match running.until_stopped(stops).await {
         Stopped::Drained | Stopped::Late => Ok(()),
@@ -68,24 +66,13 @@ async fn greet(config: &Config, running: &Running) {
     if let Some(curl) = curl {
         say(&format!("Ask it:\n\n  {curl}\n"));
     }
-    if let Some(resp) = running.addresses().resp {
-        say(&format!(
-            "Or with a client for Redis:\n\n  redis-cli -p {} CL.THROTTLE user123 15 30 60\n",
-            resp.port()
-        ));
+    if let Some(line) = running.redis_cli() {
+        say(&format!("Or with a client for Redis:\n\n  {line}\n"));
+    }
+    if let Some(remark) = running.remark() {
+        say(&format!("{remark}\n"));
     }
     if let Some(admin) = running.admin_url() {
         say(&format!("Metrics and the rules in force: {admin}\n"));
     }
-}
-
-fn failure(error: &ConfigError) -> Failure {
-    match error {
-        ConfigError::Flag { .. } => Failure::Usage(error.to_string()),
-        _ => Failure::Configuration(error.to_string()),
-    }
-}
-
-fn started(error: Error) -> Failure {
-    if error.is_configuration() { Failure::Configuration(error.to_string()) } else { error.into() }
 }

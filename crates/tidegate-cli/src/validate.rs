@@ -11,16 +11,16 @@ use crate::exit::Failure;
 use crate::live::{self, LiveArgs};
 use crate::output::{Format, print, talk};
 use crate::rules_folder;
+use crate::settings;
 
-/// Checks rule files and shows the effective limit of each rule.
+/// Checks rule files and shows the effective limit of each rule; with --config, the settings of a server too.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidegate validate ./rules\n  tidegate validate api.yaml --format json\n  tidegate validate ./rules --deny-warnings   # for CI\n  tidegate validate --live --store redis://localhost:6379\n\nExit codes: 0 the rules can be used, 3 they cannot, or there are none."
+    after_help = "Examples:\n  tidegate validate ./rules\n  tidegate validate api.yaml --format json\n  tidegate validate ./rules --deny-warnings   # for CI\n  tidegate validate --config tidegate.yaml    # the settings, then their rules\n  tidegate validate --live --store redis://localhost:6379\n\nExit codes: 0 all of it can be used, 3 it cannot, or there are no rules."
 )]
 pub(crate) struct ValidateArgs {
-    /// A folder of rule files, or one file
-    #[arg(default_value = ".")]
-    path: PathBuf,
+    /// A folder of rule files, or one file [default: that of the configuration file, or this folder]
+    path: Option<PathBuf>,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -42,7 +42,10 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<(), Failure> {
     if args.live.live {
         return live::run(&args.live, args.format, args.deny_warnings);
     }
-    let compiled = rules_folder::read(&args.path)?;
+    let Some(path) = rules(args)? else {
+        return without_rules(args.format);
+    };
+    let compiled = rules_folder::read(&path)?;
     let (errors, warnings) = (compiled.count(Severity::Error), compiled.count(Severity::Warning));
     match args.format {
         Format::Json => print(&format!("{:#}\n", as_json(&compiled)))?,
@@ -58,10 +61,31 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<(), Failure> {
         }
     }
     if is_empty(&compiled) {
-        return Err(rules_folder::empty(&args.path));
+        return Err(rules_folder::empty(&path));
     }
     let fails = compiled.snapshot.is_none() || (args.deny_warnings && warnings > 0);
     if fails { Err(Failure::InvalidRules) } else { Ok(()) }
+}
+
+/// Where the rules are; `None` if a configuration has none. What is wrong with that is said first.
+fn rules(args: &ValidateArgs) -> Result<Option<PathBuf>, Failure> {
+    let Some(file) = &args.live.config else {
+        return Ok(Some(args.path.clone().unwrap_or_else(|| ".".into())));
+    };
+    let config = settings::examined(file)?;
+    talk(&format!("ok: {} can be used\n", file.display()));
+    Ok(args.path.clone().or(config.rules))
+}
+
+fn without_rules(format: Format) -> Result<(), Failure> {
+    match format {
+        Format::Json => print(&format!(
+            "{:#}\n",
+            json!({ "valid": true, "errors": 0, "warnings": 0, "diagnostics": [] })
+        ))?,
+        Format::Text => talk("note: it names no rules, so everything passes\n"),
+    }
+    Ok(())
 }
 
 /// Whether nothing is wrong because nothing is there.

@@ -100,6 +100,9 @@ pub enum Malformed {
     /// So many limits, or limits so odd, that no plan can be made.
     #[error("{0}")]
     Plan(#[from] tidegate_core::PlanError),
+    /// The idempotency key is empty: whoever writes that for none would be charged once for all of its checks.
+    #[error("the idempotency key is empty; leave it out, or use a new key for each request")]
+    EmptyIdempotencyKey,
     /// The same idempotency key came with other charges.
     #[error("the idempotency key was used for a check with other charges; use a new key for each request")]
     IdempotencyConflict,
@@ -141,6 +144,9 @@ impl<'a> Check<'a> {
             return Err(Malformed::NoDomain);
         }
         short("the domain", self.domain, MAX_NAME_BYTES)?;
+        if self.idempotency_key == Some("") {
+            return Err(Malformed::EmptyIdempotencyKey);
+        }
         short("the idempotency key", self.idempotency_key.unwrap_or_default(), MAX_NAME_BYTES)?;
         few("attributes", self.attributes.len(), MAX_ATTRIBUTES)?;
         few("descriptors", self.descriptors.len(), MAX_DESCRIPTORS)?;

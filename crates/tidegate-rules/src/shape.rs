@@ -3,7 +3,7 @@
 //! A table takes a tree and reports everything in it that has the wrong form. What reads the tree after it may then take
 //! what it finds and leave out the rest, because somebody was told.
 
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics, nearest};
 use crate::source::Span;
 use crate::yaml::{Node, Value};
 
@@ -174,7 +174,19 @@ pub(crate) fn unknown_key(name: &str, span: Span, object: &Object) -> Diagnostic
     // A value of a secret attribute may stand there by mistake, one level too high.
     let shown = if object.holds_secrets() { "of this name".to_owned() } else { format!("`{name}`") };
     let message = format!("{} has no key {shown}", object.name);
-    Diagnostic::error("unknown-key", span, message).did_you_mean(name, known()).help(help)
+    let unknown = Diagnostic::error("unknown-key", span, message).help(help);
+    match nearest(name, known()).or_else(|| names_file(name, object)) {
+        Some(key) => unknown.label(format!("did you mean `{key}`?")),
+        None => unknown,
+    }
+}
+
+/// The key that names the file of what was written itself: `token_file` for `token`.
+fn names_file(name: &str, object: &Object) -> Option<&'static str> {
+    let files =
+        || object.keys.iter().filter_map(|field| Some((field.name.strip_suffix("_file")?, field.name)));
+    let meant = nearest(name, files().map(|(of, _)| of))?;
+    files().find(|(of, _)| *of == meant).map(|(_, key)| key)
 }
 
 /// The first line of a node is enough to point at.

@@ -69,7 +69,7 @@ impl Source {
 
     /// The same with stars in place of these stretches; every line stays where it is.
     #[must_use]
-    pub(crate) fn hiding(self, spans: &[Span]) -> Self {
+    pub fn hiding(self, spans: &[Span]) -> Self {
         let mut bytes = self.text.into_bytes();
         for span in spans {
             let hidden = bytes.get_mut(span.start..span.end).unwrap_or_default();

@@ -1,6 +1,5 @@
 //! Who asks: whose word counts for which attribute at each door, and who may ask the HTTP API at all.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use tokio::time::sleep;
 use crate::config::{self, Config, TrustedPeer};
 use crate::error::Error;
 use crate::http::problem;
-use crate::secret::{Kept, Token};
+use crate::secret::{File, Kept, Token};
 
 /// How often it is looked whether somebody asks in vain.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(5);
@@ -33,11 +32,13 @@ impl Callers {
     /// Reads the tokens; they are among those that are kept up with from now on.
     pub(crate) fn read(config: &Config, kept: &mut Vec<Kept>) -> Result<Self, Error> {
         let mut from = config.trust.clone();
+        let grants = from.peers.iter().map(|peer| grant(peer, "trust.peers", kept));
+        let mut grants = grants.collect::<Result<Vec<_>, _>>()?;
         if let Some(path) = from.token_file.take() {
-            from.peers.push(TrustedPeer { token_file: Some(path), ..TrustedPeer::default() });
+            let peer = TrustedPeer { token_file: Some(path), ..TrustedPeer::default() };
+            grants.push(grant(&peer, "trust.token_file", kept)?);
+            from.peers.push(peer);
         }
-        from.peers.iter().try_for_each(|peer| make_sense(peer, config))?;
-        let grants = from.peers.iter().map(|peer| grant(peer, kept)).collect::<Result<Vec<_>, _>>()?;
         let forwarded = Trust::only_forwarded(granted(&from, &grants, "authorize"), &from.attributes);
         Ok(Self { from, grants, forwarded })
     }
@@ -69,8 +70,8 @@ fn granted(from: &config::Trust, grants: &[Grant], door: &str) -> Vec<Grant> {
     here.map(|(_, grant)| grant.clone()).collect()
 }
 
-fn grant(peer: &TrustedPeer, kept: &mut Vec<Kept>) -> Result<Grant, Error> {
-    let token = peer.token_file.as_deref().map(|path| keep(path, kept)).transpose()?;
+fn grant(peer: &TrustedPeer, setting: &'static str, kept: &mut Vec<Kept>) -> Result<Grant, Error> {
+    let token = peer.token_file.as_deref().map(|path| keep(File { setting, path }, kept)).transpose()?;
     let proof = |token: Token| -> Proof { Arc::new(move |word| token.is(word)) };
     Ok(Grant {
         networks: peer.networks.clone(),
@@ -81,29 +82,11 @@ fn grant(peer: &TrustedPeer, kept: &mut Vec<Kept>) -> Result<Grant, Error> {
 }
 
 /// Reads a token that is kept up with from now on.
-pub(crate) fn keep(path: &Path, kept: &mut Vec<Kept>) -> Result<Token, Error> {
-    let token = Token::read(path)?;
+pub(crate) fn keep(file: File<'_>, kept: &mut Vec<Kept>) -> Result<Token, Error> {
+    let token = Token::read(file)?;
     let known = token.clone();
-    kept.push(Kept::new(path.to_owned(), move |path| known.renew(path)));
+    kept.push(Kept::new(file, move |file| known.renew(file)));
     Ok(token)
-}
-
-/// What would never come true is said before it is relied on.
-fn make_sense(peer: &TrustedPeer, config: &Config) -> Result<(), Error> {
-    let guarded =
-        |name: &String| config.trust.attributes.contains(name) || FORWARDED.contains(&name.as_str());
-    let unguarded = peer.attributes.iter().flatten().find(|name| !guarded(name));
-    let reason = match unguarded {
-        Some(name) => {
-            format!("`{name}` is none of trust.attributes, so everybody may state it; name it there as well")
-        }
-        None if peer.certificate.is_some() && config.tls.client_authorities.is_none() => {
-            "a peer is known by its certificate, but nobody has to show one; set tls.client_authorities"
-                .to_owned()
-        }
-        None => return Ok(()),
-    };
-    Err(Error::Trust { reason })
 }
 
 /// Lets pass what knows the token of a door.
@@ -151,7 +134,7 @@ mod tests {
     #[test]
     fn a_token_is_told_in_either_header() {
         let (_folder, path) = token();
-        let token = Token::read(&path).unwrap();
+        let token = Token::read(File { setting: "http.token_file", path: &path }).unwrap();
         assert!(knows(&token, &told("authorization", "Bearer 0123456789abcdef")));
         assert!(knows(&token, &told("x-tidegate-token", "0123456789abcdef")));
         assert!(!knows(&token, &told("x-tidegate-token", "Bearer 0123456789abcdef")));
@@ -174,19 +157,5 @@ mod tests {
             assert!(trusts(trust, &told("x-tidegate-token", "0123456789abcdef")));
         }
         assert!(!format!("{callers:?} {:?}", callers.forwarded()).contains("0123456789abcdef"));
-    }
-
-    #[test]
-    fn what_would_never_come_true_is_said() {
-        let refused = |peer| {
-            let trust = config::Trust { peers: vec![peer], ..config::Trust::default() };
-            let read = Callers::read(&Config { trust, ..Config::default() }, &mut Vec::new());
-            read.unwrap_err().to_string()
-        };
-        let named = TrustedPeer { attributes: Some(vec!["country".to_owned()]), ..TrustedPeer::default() };
-        assert!(refused(named).contains("`country` is none of trust.attributes"));
-        let shown = Some(config::Shown::Name("edge.example".to_owned()));
-        let shows = TrustedPeer { certificate: shown, ..TrustedPeer::default() };
-        assert!(refused(shows).contains("tls.client_authorities"));
     }
 }

@@ -4,10 +4,13 @@ pub mod setting;
 mod value;
 mod file;
 mod peer;
+mod hidden;
 mod load;
+pub(crate) mod sense;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -63,6 +66,8 @@ pub struct Config {
     pub checkpoint: Checkpoint,
     /// How it stops.
     pub shutdown: Shutdown,
+    /// The keys of the settings that somebody gave, wherever; all others are as they are by default.
+    pub given: BTreeSet<&'static str>,
 }
 
 /// Where each door listens; `None` if it is off.
@@ -276,6 +281,11 @@ impl Tls {
     /// The doors that can be encrypted.
     pub const DOORS: [&'static str; 4] = ["grpc", "http", "resp", "admin"];
 
+    /// Whether whoever connects to an encrypted door must show a certificate.
+    pub fn asks_clients(&self) -> bool {
+        self.client_authorities.is_some() && self.clients == Clients::Must
+    }
+
     /// Whether that door is encrypted.
     pub fn covers(&self, door: &str) -> bool {
         self.certificate.is_some() && self.doors.contains(&door)
@@ -391,6 +401,7 @@ impl Default for Config {
             last_resort: LastResort::default(),
             checkpoint: Checkpoint::default(),
             shutdown: Shutdown { lame_duck: Duration::from_secs(2), drain: Duration::from_secs(10) },
+            given: BTreeSet::new(),
         }
     }
 }

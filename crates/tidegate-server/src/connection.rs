@@ -1,6 +1,7 @@
 //! One connection from its first byte to its last: requests are answered within their time, and a connection that is idle
 //! for too long, or whose server is going away, is told so and closed.
 
+mod hour;
 mod activity;
 mod answer;
 mod reply;
@@ -17,7 +18,7 @@ use std::time::Duration;
 
 use axum::extract::Request;
 use hyper::body::Incoming;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::server::conn::auto::Builder;
 use tidegate_wire::trust::Peer;
 use tokio::io::AsyncWriteExt as _;
@@ -28,12 +29,16 @@ use crate::config::Limits;
 use crate::listener::{Counts, Door, Phase, Serves, Wire, reached};
 use crate::tls::{Inside, Tls};
 use activity::Activity;
+use hour::Hours;
 use plain::Ended;
 use turn::{Came, Turns};
 use whole::Whole;
 
 /// Bytes that are kept of a request's head.
 const HEAD_BYTES: u32 = 64 << 10;
+
+/// Bytes that an HTTP/2 peer may send before anybody reads them: of one request, and in all.
+const WINDOW: (u32, u32) = (64 << 10, 256 << 10);
 
 /// How often an HTTP/2 peer is asked whether it is still there, and how long it has to answer.
 const KEEP_ALIVE: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
@@ -92,7 +97,7 @@ async fn drive<S: Wire>((mut stream, peer): (S, Peer), door: Arc<Door>, mut phas
     let service = {
         let (door, activity) = (Arc::clone(&door), Arc::clone(&activity));
         hyper::service::service_fn(move |request: Request<Incoming>| {
-            answer::answer(Arc::clone(&door), Arc::clone(&activity), (request, peer.as_ref()), says_farewell)
+            answer::answer(Arc::clone(&door), &activity, (request, peer.as_ref()), says_farewell)
         })
     };
     let came = Came::default();
@@ -101,7 +106,8 @@ async fn drive<S: Wire>((mut stream, peer): (S, Peer), door: Arc<Door>, mut phas
     // An answer has as much time to be taken as its request had.
     let (idle, taking) = (door.limits.idle_timeout, door.limits.request_timeout);
     let mut deadline = Instant::now() + idle.min(taking);
-    let mut ending = false;
+    // When it was told to end, the time at which it does, whatever its peer does.
+    let mut end_at = None;
     loop {
         tokio::select! {
             // What has come is read before it is told to end: it may be the beginning of a request.
@@ -112,22 +118,24 @@ async fn drive<S: Wire>((mut stream, peer): (S, Peer), door: Arc<Door>, mut phas
                 }
                 return;
             }
-            () = reached(&mut phase, Phase::Draining), if !ending => {}
-            () = sleep_until(if ending { deadline } else { deadline.min(old_at) }) => {
+            () = reached(&mut phase, Phase::Draining), if end_at.is_none() => {}
+            () = sleep_until(deadline.min(end_at.unwrap_or(old_at))) => {
                 let now = Instant::now();
-                let is_enough = !ending && (old_at <= now || activity.is_stuck(taking));
-                let patience = if ending { PATIENCE } else { idle };
+                let (is_enough, patience) = match end_at {
+                    None => (old_at <= now || activity.is_stuck(taking), idle),
+                    Some(end_at) => (end_at <= now, PATIENCE),
+                };
                 if let Some(busy_until) = activity.busy_until(patience).filter(|_| !is_enough) {
                     deadline = busy_until.min(now + taking);
                     continue;
                 }
-                if ending {
+                if end_at.is_some() {
                     return;
                 }
             }
         }
-        ending = true;
-        deadline = Instant::now() + PATIENCE;
+        let now = Instant::now();
+        (deadline, end_at) = (now + PATIENCE, Some(now + taking + PATIENCE));
         connection.as_mut().graceful_shutdown();
     }
 }
@@ -152,15 +160,19 @@ fn builder(limits: &Limits, speaks: Speaks, came: Came) -> Builder<Came> {
     let mut builder = Builder::new(came);
     builder
         .http1()
-        .timer(TokioTimer::new())
+        .timer(Hours::new())
         .header_read_timeout(limits.header_timeout)
+        // Answers keep their room until they are sent, which a copy of them would not.
+        .writev(true)
         .max_buf_size(HEAD_BYTES as usize);
     builder
         .http2()
-        .timer(TokioTimer::new())
+        .timer(Hours::new())
         // Nobody who calls by gRPC asks for the date.
         .auto_date_header(!matches!(speaks, Speaks::Http2))
         .max_concurrent_streams(limits.streams)
+        .initial_stream_window_size(WINDOW.0)
+        .initial_connection_window_size(WINDOW.1)
         .max_header_list_size(HEAD_BYTES)
         .keep_alive_interval(KEEP_ALIVE.0)
         .keep_alive_timeout(KEEP_ALIVE.1);

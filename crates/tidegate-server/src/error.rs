@@ -44,8 +44,10 @@ pub enum Error {
     #[error("every door is off; turn on grpc, http or resp")]
     NoDoor,
     /// A secret or a password cannot be used.
-    #[error("the secret in {} cannot be used: {reason}", path.display())]
+    #[error("{setting}: the secret in {} cannot be used: {reason}", path.display())]
     Secret {
+        /// The setting that names the file.
+        setting: &'static str,
         /// The file.
         path: PathBuf,
         /// Why.
@@ -77,6 +79,14 @@ pub enum Error {
     /// Not all that belongs together was given.
     #[error("tls.certificate and tls.private_key belong together; tls.client_authorities needs both")]
     HalfTls,
+    /// A setting that would silently have no effect, although somebody relies on it.
+    #[error("{setting}: {reason}")]
+    NoEffect {
+        /// Its key.
+        setting: &'static str,
+        /// What is missing, and what to do.
+        reason: &'static str,
+    },
     /// Trust that nobody could earn, or everybody has.
     #[error("trust.peers: {reason}")]
     Trust {
@@ -89,11 +99,35 @@ pub enum Error {
     /// Signals cannot be heard.
     #[error("cannot listen to signals: {0}")]
     Signals(io::Error),
+    /// More than one of these.
+    #[error("{}", all.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Several {
+        /// All of them.
+        all: Vec<Error>,
+    },
 }
 
 impl Error {
+    /// None, one, or all of several.
+    pub(crate) fn of_all(mut all: Vec<Self>) -> Result<(), Self> {
+        match all.len() {
+            0 => Ok(()),
+            1 => Err(all.remove(0)),
+            _ => Err(Self::Several { all }),
+        }
+    }
+
+    /// One by one.
+    pub fn each(&self) -> &[Self] {
+        if let Self::Several { all } = self { all } else { std::slice::from_ref(self) }
+    }
+
     /// Whether what was configured is wrong, rather than the world.
-    pub const fn is_configuration(&self) -> bool {
+    pub fn is_configuration(&self) -> bool {
+        self.each().iter().all(Self::is_of_settings)
+    }
+
+    const fn is_of_settings(&self) -> bool {
         matches!(
             self,
             Self::RulesUnreadable { .. }
@@ -101,6 +135,7 @@ impl Error {
                 | Self::AdminExposed { .. }
                 | Self::Tls { .. }
                 | Self::HalfTls
+                | Self::NoEffect { .. }
                 | Self::Trust { .. }
                 | Self::NoDoor
                 | Self::Secret { .. }

@@ -17,6 +17,13 @@ use crate::stack::Stack;
 /// Bytes of a question about health or descriptions: the name of something.
 const MOST_NAME_BYTES: usize = 4 << 10;
 
+/// Whoever watches how the server is, or asks one question after another about what it knows.
+const GOES_ON: [&str; 3] = [
+    "/grpc.health.v1.Health/Watch",
+    "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+];
+
 /// Everything that the door answers.
 pub(crate) fn app(door: Door<Stack>, health: &Health) -> Result<Router, Error> {
     let health = HealthServer::new(HealthService::from_health_reporter(health.reporter()));
@@ -36,6 +43,11 @@ fn descriptors() -> Builder<'static> {
         .register_encoded_file_descriptor_set(rls::file_descriptor_set())
         .register_encoded_file_descriptor_set(v1::file_descriptor_set())
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+}
+
+/// Whether a call is answered until somebody has enough of it.
+pub(crate) fn goes_on(path: &str) -> bool {
+    GOES_ON.contains(&path)
 }
 
 /// The answer to a call that took too long.

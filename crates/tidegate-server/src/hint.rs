@@ -1,8 +1,7 @@
 //! What to do next: a request that one of the rules in force counts, as a line to paste into a shell.
 
 mod example;
-
-use std::net::SocketAddr;
+mod line;
 
 use serde_json::Value;
 use tidegate_core::Timestamp;
@@ -11,27 +10,14 @@ use tidegate_engine::{Check, Descriptor, Engine};
 use crate::stack::Stack;
 use example::{Example, Facts};
 
+pub(crate) use line::{Seen, admin, encrypted, redis_cli};
+
 /// How many requests are tried before a plain one is shown.
 const MOST_TRIED: usize = 50;
 
 /// A line that asks the HTTP door.
-pub(crate) async fn curl(
-    engine: &Engine<Stack>,
-    (scheme, address): (&str, SocketAddr),
-    now: Timestamp,
-) -> String {
-    let body = body(engine, now).await.to_string();
-    // A name may hold a quote; a shell then wants it outside of the quotes.
-    let quoted = body.replace('\'', r"'\''");
-    format!(
-        "curl -i {scheme}://{}/v1/check -H 'content-type: application/json' -d '{quoted}'",
-        reachable(address)
-    )
-}
-
-/// Where this machine reaches a door that listens everywhere.
-pub(crate) fn reachable(address: SocketAddr) -> String {
-    if address.ip().is_unspecified() { format!("localhost:{}", address.port()) } else { address.to_string() }
+pub(crate) async fn curl(engine: &Engine<Stack>, door: &Seen<'_>, now: Timestamp) -> String {
+    line::curl(door, &body(engine, now).await.to_string())
 }
 
 /// A check that counts for one of the rules, if one is easily found.
@@ -72,12 +58,11 @@ mod tests {
         if !rules.is_empty() {
             engine.install(compile(vec![Source::new("a.yaml", rules)]).snapshot.unwrap());
         }
-        curl(
-            &engine,
-            ("http", "0.0.0.0:8080".parse().unwrap()),
-            Timestamp::from_micros(1_790_000_000_000_000),
-        )
-        .await
+        curl(&engine, &seen("0.0.0.0:8080"), Timestamp::from_micros(1_790_000_000_000_000)).await
+    }
+
+    fn seen(address: &str) -> Seen<'static> {
+        Seen { address: address.parse().unwrap(), encrypted: false, secret: None }
     }
 
     #[tokio::test]

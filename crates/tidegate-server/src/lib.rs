@@ -34,6 +34,6 @@ pub use config::Config;
 pub use error::Error;
 pub use live::examine;
 pub use rules::{Reading, read_files};
-pub use server::{Addresses, Running, Stopped, start};
+pub use server::{Addresses, Running, Stopped, check, start};
 pub use signals::Stops;
 pub use tidegate_redis::client::{Examined, Weight as Severity};

@@ -98,6 +98,8 @@ pub(crate) struct Door {
     pub(crate) shortcut: Option<Shortcut>,
     /// What answers all else.
     pub(crate) app: Router,
+    /// Whether the answers at a path go on until somebody has enough of them.
+    pub(crate) goes_on: fn(&str) -> bool,
     /// The answer to a request that took too long.
     pub(crate) late: fn() -> Response,
     /// The answer to a request that broke something.
@@ -118,6 +120,10 @@ pub(crate) struct Counts {
     pub(crate) open: AtomicU64,
     pub(crate) accepted: AtomicU64,
     pub(crate) refused: AtomicU64,
+    /// Encrypted connections that came to nothing: who did not show a certificate that counts, or does not believe ours.
+    pub(crate) handshakes: AtomicU64,
+    /// Tokens and passwords that were wrong, or missing.
+    pub(crate) strangers: AtomicU64,
     pub(crate) panics: AtomicU64,
 }
 
@@ -211,7 +217,10 @@ async fn serve_one<D: Serves>(
     };
     // It is three times as large, and plain connections should not have to keep room for it.
     Box::pin(async {
-        let stream = encrypted.accept(stream, inside, seat).await?;
+        let accepted = encrypted.accept(stream, inside, seat).await;
+        let stream = accepted.inspect_err(|_| {
+            door.counts().handshakes.fetch_add(1, Relaxed);
+        })?;
         let peer = Peer::showing(peer, tls::shown(&stream));
         Arc::clone(door).drive((stream, peer), phase).await;
         Ok(())

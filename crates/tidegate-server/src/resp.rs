@@ -107,7 +107,7 @@ async fn answer(
     session: &mut Session<'_, Stack>,
     door: &Door,
 ) -> Option<(Next, bool)> {
-    let mut any = false;
+    let (mut any, mut failures) = (false, session.wrong_passwords());
     loop {
         let answered = match at_once(|| session.answer_at_once()) {
             Ok(Some(next)) => Ok(next),
@@ -125,6 +125,11 @@ async fn answer(
             Err(Failed::Late) => return None,
         };
         any |= !session.replies().is_empty();
+        let failed = session.wrong_passwords().saturating_sub(failures);
+        if failed > 0 {
+            door.counts.strangers.fetch_add(failed, Relaxed);
+            failures += failed;
+        }
         send(stream, session, door).await?;
         if next != Next::Answer {
             return Some((next, any));

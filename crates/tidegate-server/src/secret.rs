@@ -12,42 +12,55 @@ use crate::error::Error;
 
 pub(crate) use follow::{Kept, follow};
 
+/// A file with a secret, and the setting that names it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct File<'p> {
+    pub(crate) setting: &'static str,
+    pub(crate) path: &'p Path,
+}
+
+impl File<'_> {
+    fn text(self) -> Result<String, Error> {
+        std::fs::read_to_string(self.path).map_err(|error| self.wrong(error.to_string()))
+    }
+
+    fn wrong(self, reason: impl Into<String>) -> Error {
+        Error::Secret { setting: self.setting, path: self.path.to_owned(), reason: reason.into() }
+    }
+}
+
 /// The secret of partition keys in a file.
-pub(crate) fn read(path: &Path) -> Result<PartitionSecret, Error> {
-    bytes(path).map(PartitionSecret::new)
+pub(crate) fn read(file: File<'_>) -> Result<PartitionSecret, Error> {
+    bytes(file).map(PartitionSecret::new)
 }
 
-/// The password in a file: its first line, and there is no other.
-pub(crate) fn password(path: &Path) -> Result<Password, Error> {
-    Ok(Password::new(line(path)?.as_bytes()))
+/// The password in a file, kept up with from now on.
+pub(crate) fn keep_password(file: File<'_>, kept: &mut Vec<Kept>) -> Result<Password, Error> {
+    let password = Password::new(line(file)?.as_bytes());
+    let known = password.clone();
+    kept.push(Kept::new(file, move |file| Ok(known.replace(line(file)?.as_bytes()))));
+    Ok(password)
 }
 
-/// Takes what the file of a password says now; whether it was something else.
-pub(crate) fn renew_password(password: &Password, path: &Path) -> Result<bool, Error> {
-    Ok(password.replace(line(path)?.as_bytes()))
-}
-
-fn line(path: &Path) -> Result<String, Error> {
-    let wrong = |reason: String| Error::Secret { path: path.to_owned(), reason };
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+/// The first line of a file that has no other.
+fn line(file: File<'_>) -> Result<String, Error> {
+    let text = file.text()?;
     let password = text.strip_suffix('\n').unwrap_or(&text);
     let password = password.strip_suffix('\r').unwrap_or(password);
     if password.is_empty() || password.contains(['\n', '\r']) {
-        return Err(wrong("write the password on one line".into()));
+        return Err(file.wrong("write the password on one line"));
     }
     Ok(password.to_owned())
 }
 
 /// The secret of a file: 32 hexadecimal digits.
-pub(crate) fn bytes(path: &Path) -> Result<[u8; 16], Error> {
-    let wrong = |reason: String| Error::Secret { path: path.to_owned(), reason };
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+pub(crate) fn bytes(file: File<'_>) -> Result<[u8; 16], Error> {
+    let text = file.text()?;
     let secret = u128::from_str_radix(text.trim(), 16).ok();
     let digits = text.trim().bytes().filter(u8::is_ascii_hexdigit).count();
     let secret = secret.filter(|_| text.trim().len() == 32 && digits == 32);
-    let secret =
-        secret.ok_or_else(|| wrong("write 32 hexadecimal digits, as from openssl rand -hex 16".into()))?;
-    Ok(secret.to_be_bytes())
+    let write = "write 32 hexadecimal digits, as from openssl rand -hex 16";
+    secret.map(u128::to_be_bytes).ok_or_else(|| file.wrong(write))
 }
 
 /// A word that callers must know. Clones are the same: what one is told, all know.
@@ -59,26 +72,25 @@ impl Token {
     const LEAST: usize = 16;
 
     /// That of a file: its first line.
-    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
-        Ok(Self(Arc::new(RwLock::new(Self::bytes(path)?))))
+    pub(crate) fn read(file: File<'_>) -> Result<Self, Error> {
+        Ok(Self(Arc::new(RwLock::new(Self::bytes(file)?))))
     }
 
     /// Takes what the file says now; whether it was something else.
-    pub(crate) fn renew(&self, path: &Path) -> Result<bool, Error> {
-        let bytes = Self::bytes(path)?;
+    pub(crate) fn renew(&self, file: File<'_>) -> Result<bool, Error> {
+        let bytes = Self::bytes(file)?;
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let is_new = *known != bytes;
         *known = bytes;
         Ok(is_new)
     }
 
-    fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
-        let wrong = |reason: String| Error::Secret { path: path.to_owned(), reason };
-        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    fn bytes(file: File<'_>) -> Result<Vec<u8>, Error> {
+        let text = file.text()?;
         let token = text.lines().next().unwrap_or_default().trim();
         if token.len() < Self::LEAST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             let write = "write at least 16 letters and digits without spaces, as from openssl rand -hex 16";
-            return Err(wrong(write.to_owned()));
+            return Err(file.wrong(write));
         }
         Ok(token.as_bytes().to_vec())
     }
@@ -108,12 +120,20 @@ impl std::fmt::Debug for Token {
 mod tests {
     use super::*;
 
+    fn file(path: &Path) -> File<'_> {
+        File { setting: "admin.token_file", path }
+    }
+
+    fn password(path: &Path) -> Result<Password, Error> {
+        keep_password(file(path), &mut Vec::new())
+    }
+
     #[test]
     fn a_token_is_known_by_its_whole_word() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
         std::fs::write(&path, "0123456789abcdef\n").unwrap();
-        let token = Token::read(&path).unwrap();
+        let token = Token::read(file(&path)).unwrap();
         assert!(token.is_in(b"Bearer 0123456789abcdef") && token.is_in(b"bearer 0123456789abcdef"));
         for wrong in ["", "Bearer", "Bearer ", "Bearer 0123456789abcde", "Bearer 0123456789abcdef0"] {
             assert!(!token.is_in(wrong.as_bytes()), "{wrong}");
@@ -121,8 +141,9 @@ mod tests {
         assert!(!token.is_in(b"Basic 0123456789abcdef") && !token.is_in(b"0123456789abcdef"));
         for bad in ["", "short", "with a space in between"] {
             std::fs::write(&path, bad).unwrap();
-            let error = Token::read(&path).unwrap_err();
+            let error = Token::read(file(&path)).unwrap_err();
             assert!(bad.is_empty() || !error.to_string().contains(bad), "{error}");
+            assert!(error.to_string().starts_with("admin.token_file: the secret in "), "{error}");
         }
     }
 
@@ -131,15 +152,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
         std::fs::write(&path, "0123456789abcdef\n").unwrap();
-        let token = Token::read(&path).unwrap();
-        assert!(!token.renew(&path).unwrap(), "it is the same");
+        let token = Token::read(file(&path)).unwrap();
+        assert!(!token.renew(file(&path)).unwrap(), "it is the same");
         for bad in ["", "short"] {
             std::fs::write(&path, bad).unwrap();
-            token.renew(&path).unwrap_err();
+            token.renew(file(&path)).unwrap_err();
             assert!(token.is_in(b"Bearer 0123456789abcdef"));
         }
         std::fs::write(&path, "fedcba9876543210").unwrap();
-        assert!(token.renew(&path).unwrap());
+        assert!(token.renew(file(&path)).unwrap());
         assert!(token.is_in(b"Bearer fedcba9876543210") && !token.is_in(b"Bearer 0123456789abcdef"));
     }
 
@@ -166,10 +187,10 @@ mod tests {
         let path = folder.path().join("secret");
         std::fs::write(&path, "000102030405060708090a0b0c0d0e0f\n").unwrap();
         let expected: [u8; 16] = std::array::from_fn(|index| u8::try_from(index).unwrap());
-        assert_eq!(read(&path).unwrap(), PartitionSecret::new(expected));
+        assert_eq!(read(file(&path)).unwrap(), PartitionSecret::new(expected));
         for bad in ["", "hunter2", "+00102030405060708090a0b0c0d0e0f", "00112233445566778899aabbccddeeff00"] {
             std::fs::write(&path, bad).unwrap();
-            let error = read(&path).err().unwrap();
+            let error = read(file(&path)).err().unwrap();
             assert!(error.is_configuration());
             assert!(bad.is_empty() || !error.to_string().contains(bad), "{error}");
         }

@@ -1,39 +1,41 @@
 //! From settings to a running server, and from there to a stop that loses nothing.
 
+mod prepared;
 mod listeners;
 mod doors;
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tidegate_engine::{Engine, LastResort};
 use tidegate_wire::door::Clock;
-use tidegate_wire::resp::Password;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::admin::{self, Admin, Known};
-use crate::callers::{self, Callers};
+use crate::callers;
 use crate::checkpoint::Keeper;
-use crate::config::{self, Config, Shutdown};
+use crate::config::{Config, StoreKind, sense};
 use crate::cores::Cores;
 use crate::error::Error;
 use crate::health::Health;
 use crate::metrics::{Busiest, Metrics};
 use crate::rules::status::Status;
 use crate::rules::{Loader, Loading, Watch};
-use crate::secret::Kept;
 use crate::signals::{self, Stops};
 use crate::stack::{self, Stack};
-use crate::tls::{self, Tls};
+use crate::tls;
 use crate::together::Together;
 use crate::{clock, hint, listener, secret};
 use doors::{Doors, Ways};
 use listeners::Listeners;
+use prepared::Prepared;
 
 pub use listeners::Addresses;
+pub use prepared::check;
 
 /// Readings of the rules that may wait.
 const MOST_WAITING: usize = 8;
@@ -57,9 +59,8 @@ pub struct Running {
     engine: Arc<Engine<Stack>>,
     clock: Clock,
     addresses: Addresses,
-    tls: config::Tls,
+    config: Config,
     health: Arc<Health>,
-    shutdown: Shutdown,
     doors: Doors,
     /// It closes last, so that the end can be watched.
     admin: Doors,
@@ -73,35 +74,27 @@ pub struct Running {
     _background: JoinSet<()>,
 }
 
-/// How the address of a door begins.
-fn scheme(tls: &config::Tls, door: &str) -> &'static str {
-    if tls.covers(door) { "https" } else { "http" }
-}
-
-/// Reads a password that is kept up with from now on.
-fn keep_password(path: &Path, kept: &mut Vec<Kept>) -> Result<Password, Error> {
-    let password = secret::password(path)?;
-    let known = password.clone();
-    kept.push(Kept::new(path.to_owned(), move |path| secret::renew_password(&known, path)));
-    Ok(password)
+/// Says which servers of the store are not there, or where none was found.
+fn warn_of_store(config: &Config, store: &Stack) {
+    let unreached = store.unreached();
+    for (server, error) in &unreached {
+        tracing::warn!(server, error, "the store cannot be reached; starting without it");
+    }
+    if let (true, StoreKind::Redis(address)) = (unreached.is_empty(), &config.store) {
+        let (servers, error) = (address.servers(), "no server was found");
+        tracing::warn!(servers, error, "the store cannot be reached; starting without it");
+    }
 }
 
 /// Loads the rules, opens the doors and serves. It needs a runtime with several threads.
 pub async fn start(config: &Config) -> Result<Running, Error> {
-    listeners::check(config)?;
-    let secret = config.partition_secret.as_deref().map(secret::read).transpose()?;
-    let mut kept = Vec::new();
-    let admin_token = config.admin_token.as_deref().map(|path| callers::keep(path, &mut kept)).transpose()?;
-    let token = config.http_token.as_deref().map(|path| callers::keep(path, &mut kept)).transpose()?;
-    let callers = Callers::read(config, &mut kept)?;
-    let password =
-        config.resp.password_file.as_deref().map(|path| keep_password(path, &mut kept)).transpose()?;
+    let Prepared { secret, admin_token, http_token, callers, password, tls, kept } = Prepared::read(config)?;
+    sense::warn(config);
     let (reload, triggers) = mpsc::channel(MOST_WAITING);
     let mut background = JoinSet::new();
     background.spawn(signals::reload_on_hangup(reload.clone())?);
 
     let (clock, status) = (clock::system(), Arc::new(Status::default()));
-    let tls = Tls::open(&config.tls)?;
     let cores = Arc::new(Cores::start(config.runtime).map_err(Error::Thread)?);
     let (stack, opened) = stack::build(config, &cores, clock())?;
     let resort = LastResort::new(config.last_resort.node, config.last_resort.tenant);
@@ -112,7 +105,7 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
     let loader = Loader::start(config.rules.clone(), loading)?;
     let health = Arc::new(Health::new().await);
     if timeout(STORE_PATIENCE, engine.store().connected()).await.is_err() {
-        tracing::warn!("the store cannot be reached; starting without it");
+        warn_of_store(config, engine.store());
     }
     let listeners = Listeners::bind(config).await?;
     let addresses = listeners.addresses;
@@ -137,7 +130,7 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
         health: Arc::clone(&health),
         secret,
         callers,
-        token,
+        token: http_token,
         tls,
     };
     if let Some(listener) = listeners.grpc {
@@ -166,21 +159,19 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
         };
         let known = match admin_token {
             Some(token) => Known::Token(token),
-            None if listeners::admin_wants_certificates(config) => Known::Certificate,
+            None if sense::admin_wants_certificates(config) => Known::Certificate,
             None => Known::ThisMachine,
         };
         let app = admin::app(Arc::new(Admin { metrics, health: Arc::clone(&health), reload }), known);
         let door = listener::Door { tls: ways.tls("admin"), ..doors::admin(config, app, counts) };
         admin.serve(listener, door, &Arc::new(Cores::here()));
     }
-    let shutdown = config.shutdown;
     Ok(Running {
         engine,
         clock,
         addresses,
-        tls: config.tls.clone(),
+        config: config.clone(),
         health,
-        shutdown,
         doors,
         admin,
         keeper,
@@ -203,13 +194,32 @@ impl Running {
 
     /// A line for a shell that asks the HTTP door something that a rule counts; `None` if that door is off.
     pub async fn curl(&self) -> Option<String> {
-        let door = (scheme(&self.tls, "http"), self.addresses.http?);
-        Some(hint::curl(&self.engine, door, (self.clock)()).await)
+        let door = self.seen("http", self.addresses.http?, self.config.http_token.as_deref());
+        Some(hint::curl(&self.engine, &door, (self.clock)()).await)
+    }
+
+    /// The same for the Redis protocol.
+    pub fn redis_cli(&self) -> Option<String> {
+        let password = self.config.resp.password_file.as_deref();
+        Some(hint::redis_cli(&self.seen("resp", self.addresses.resp?, password)))
     }
 
     /// Where metrics and the rules in force can be looked at; `None` if that door is off.
     pub fn admin_url(&self) -> Option<String> {
-        Some(format!("{}://{}/", scheme(&self.tls, "admin"), self.addresses.admin?))
+        let token = self.config.admin_token.as_deref();
+        Some(hint::admin(&self.seen("admin", self.addresses.admin?, token)))
+    }
+
+    /// What must be added to these, if one of the doors is encrypted.
+    pub fn remark(&self) -> Option<&'static str> {
+        let Addresses { http, resp, admin, .. } = self.addresses;
+        let doors = [("http", http), ("resp", resp), ("admin", admin)];
+        let is_encrypted = doors.iter().any(|(door, at)| at.is_some() && self.config.tls.covers(door));
+        is_encrypted.then(|| hint::encrypted(self.config.tls.asks_clients()))
+    }
+
+    fn seen<'s>(&'s self, door: &str, address: SocketAddr, secret: Option<&'s Path>) -> hint::Seen<'s> {
+        hint::Seen { address, encrypted: self.config.tls.covers(door), secret }
     }
 
     /// Serves until a signal says stop; a second one stops at once.
@@ -228,9 +238,9 @@ impl Running {
     /// Stops: not ready first, then nothing new, then the end of what is under way, within its time; counters are saved last.
     pub async fn stop(mut self) -> Stopped {
         self.health.leave().await;
-        sleep(self.shutdown.lame_duck).await;
+        sleep(self.config.shutdown.lame_duck).await;
         self.health.close().await;
-        let drained = timeout(self.shutdown.drain, self.doors.drain()).await.is_ok();
+        let drained = timeout(self.config.shutdown.drain, self.doors.drain()).await.is_ok();
         self.doors.stop().await;
         if let Some(keeper) = self.keeper.take() {
             keeper.finish().await;

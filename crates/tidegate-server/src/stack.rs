@@ -4,7 +4,7 @@ mod routes;
 
 use tidegate_core::{KeyRef, Limit, Plan, Ticket, Timestamp, Verdict};
 use tidegate_redis::client::{self, Address, Certificates, Login};
-use tidegate_redis::{Client, Redis, Routed};
+use tidegate_redis::{Client, Fault, Redis, Routed};
 use tidegate_store::layer::{Fallback, Members};
 use tidegate_store::{Answer, Hold, Memory, Settlement, Store, StoreError, Verdicts};
 use tokio::runtime::Handle;
@@ -13,7 +13,7 @@ use crate::checkpoint::{self, Opened};
 use crate::config::{Config, OwnStore, StoreKind};
 use crate::cores::Cores;
 use crate::error::Error;
-use crate::secret;
+use crate::secret::{self, File};
 
 pub(crate) use routes::tiers;
 
@@ -52,15 +52,29 @@ pub(crate) fn build(
     }
 }
 
-fn shared(config: &Config, cores: &Cores, address: &Address) -> Result<Shared, Error> {
-    let secret = config.redis.secret.as_deref().map(secret::bytes).transpose()?;
+/// Says what would keep it from being built, as far as settings and files go.
+pub(crate) fn check(config: &Config) -> Result<(), Error> {
+    match &config.store {
+        StoreKind::Memory if !config.stores.is_empty() => Err(Error::StoresWithoutStore),
+        StoreKind::Memory => Ok(()),
+        StoreKind::Redis(_) => asked(config).and(settings(config)).map(drop),
+    }
+}
+
+fn settings(config: &Config) -> Result<tidegate_redis::Settings, Error> {
+    let file = |path| File { setting: "redis.secret", path };
+    let secret = config.redis.secret.as_deref().map(file).map(secret::bytes).transpose()?;
     let defaults = tidegate_redis::Settings::default();
-    let settings = tidegate_redis::Settings {
+    Ok(tidegate_redis::Settings {
         prefix: config.redis.prefix.clone(),
         secret: secret.unwrap_or(defaults.secret),
         fronts_apart: routes::fronts(&config.stores),
         ..defaults
-    };
+    })
+}
+
+fn shared(config: &Config, cores: &Cores, address: &Address) -> Result<Shared, Error> {
+    let settings = settings(config)?;
     let mut routed = Routed::new(client(config, cores, address)?);
     let mut stores: Vec<&OwnStore> = config.stores.iter().collect();
     while let Some(address) = stores.first().map(|store| store.address.clone()) {
@@ -118,6 +132,14 @@ impl Stack {
                 client.ready().await;
             }
         }
+    }
+
+    /// Servers without a connection, and why.
+    pub(crate) fn unreached(&self) -> Vec<(String, String)> {
+        let clients = self.shared().into_iter().flat_map(|shared| shared.inner().caller().all());
+        let down = clients.flat_map(Client::report).filter(|report| !report.connected);
+        let why = |fault: Option<Fault>| fault.map_or_else(String::new, |fault| fault.to_string());
+        down.map(|report| (report.shard, why(report.down))).collect()
     }
 
     /// What counts for all nodes, if anything does.

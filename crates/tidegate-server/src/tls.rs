@@ -96,7 +96,7 @@ impl Tls {
 
 impl Current {
     fn new(files: Files, clients: Clients) -> Result<Self, Error> {
-        let unusable = |error: rustls::Error| Error::Tls { reason: error.to_string() };
+        let unusable = |error: rustls::Error| Error::Tls { reason: reason(&error) };
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let verifier = match files.authorities()? {
             None => WebPkiClientVerifier::no_client_auth(),
@@ -127,6 +127,17 @@ impl Current {
     }
 }
 
+fn reason(error: &rustls::Error) -> String {
+    match error {
+        rustls::Error::InconsistentKeys(_) => {
+            "tls.private_key is not the key of tls.certificate; name two files that belong \
+                                               together, with the server's own certificate before all others"
+                .to_owned()
+        }
+        other => other.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,10 +156,32 @@ mod tests {
         tls.renew().unwrap_err();
         // A key that is one, and not that of the certificate: half of a change.
         std::fs::copy(newer.path().join("server.key"), &key).unwrap();
-        tls.renew().unwrap_err();
+        let error = tls.renew().unwrap_err().to_string();
+        assert!(error.contains("tls.private_key is not the key of tls.certificate"), "{error}");
         assert!(Arc::ptr_eq(&shown(), &first));
         std::fs::copy(newer.path().join("server.crt"), folder.path().join("server.crt")).unwrap();
         assert!(tls.renew().unwrap());
         assert!(!Arc::ptr_eq(&shown(), &first));
+    }
+
+    #[test]
+    fn authorities_that_cannot_be_used_keep_those_that_were() {
+        let (folder, newer) = (tidegate_rig::certificates(), tidegate_rig::certificates());
+        let path = |name: &str| Some(folder.path().join(name));
+        let (certificate, private_key) = (path("server.crt"), path("server.key"));
+        let client_authorities = path("ca.crt");
+        let from = config::Tls { certificate, private_key, client_authorities, ..config::Tls::default() };
+        let tls = Tls::open(&from).unwrap().unwrap();
+        let shown = || Arc::clone(&tls.now.lock().unwrap().http);
+        let (first, file) = (shown(), folder.path().join("ca.crt"));
+        for unusable in ["", "rubbish"] {
+            std::fs::write(&file, unusable).unwrap();
+            assert!(tls.renew().unwrap_err().to_string().contains("tls.client_authorities"));
+        }
+        std::fs::remove_file(&file).unwrap();
+        tls.renew().unwrap_err();
+        assert!(Arc::ptr_eq(&shown(), &first));
+        std::fs::copy(newer.path().join("ca.crt"), &file).unwrap();
+        assert!(tls.renew().unwrap() && !Arc::ptr_eq(&shown(), &first));
     }
 }

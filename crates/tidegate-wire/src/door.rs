@@ -43,7 +43,7 @@ pub(crate) use at_once::at_once;
 #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
 pub(crate) use budget::{Budget, Share};
 #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
-pub use budget::{Held, Room};
+pub use budget::{FREE_BYTES, Held, Room};
 
 #[cfg(any(feature = "http", feature = "rls"))]
 pub(crate) use patience::Patience;

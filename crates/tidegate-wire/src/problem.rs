@@ -76,8 +76,7 @@ impl Problem {
     /// # Ok::<(), std::string::FromUtf8Error>(())
     /// ```
     pub fn of_request(status: StatusCode, detail: impl Into<String>) -> Self {
-        let title = status.canonical_reason().unwrap_or(Kind::BadRequest.title());
-        Self::new(Kind::BadRequest, detail).with_status(status).with_title(title)
+        Self::new(Kind::BadRequest, detail).with_status(status)
     }
 
     /// The problem that the refused ones among the reports make: their policies, the same retry time as the
@@ -114,10 +113,13 @@ impl Problem {
         self
     }
 
-    /// Answers with another status than the kind's.
+    /// Answers with another status than the kind's. A problem with the request itself has the title of its status (RFC 9457, 4.2.1).
     #[must_use]
-    pub const fn with_status(mut self, status: StatusCode) -> Self {
+    pub fn with_status(mut self, status: StatusCode) -> Self {
         self.status = status;
+        if let (Kind::BadRequest, Some(title)) = (self.kind, status.canonical_reason()) {
+            self.title = title.into();
+        }
         self
     }
 

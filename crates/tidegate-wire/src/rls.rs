@@ -36,7 +36,7 @@ use crate::trust::Peer;
 
 pub use body::Reply;
 #[cfg(feature = "v1")]
-pub(crate) use body::framed;
+pub(crate) use body::{at_least, framed};
 pub use call::Begun;
 pub use reflection::file_descriptor_set;
 

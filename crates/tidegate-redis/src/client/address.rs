@@ -27,6 +27,13 @@ pub struct Address {
     pub(crate) tls: bool,
 }
 
+impl Address {
+    /// The hosts and ports that are asked first, without who we are there.
+    pub fn servers(&self) -> String {
+        self.places.iter().map(Place::to_string).collect::<Vec<_>>().join(",")
+    }
+}
+
 /// How servers are arranged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {

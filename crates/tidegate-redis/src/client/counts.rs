@@ -20,6 +20,8 @@ pub struct ShardReport {
     pub circuit: Option<Circuit>,
     /// Whether there is a connection.
     pub connected: bool,
+    /// Why there is none.
+    pub down: Option<Fault>,
     /// Calls under way.
     pub in_flight: usize,
     /// Calls that had an answer in time.
@@ -63,6 +65,7 @@ impl Counts {
             shard: shard.to_owned(),
             circuit: None,
             connected: false,
+            down: None,
             in_flight: 0,
             in_time: self.in_time.load(Ordering::Relaxed),
             late: self.late.load(Ordering::Relaxed),

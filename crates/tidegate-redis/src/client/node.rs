@@ -117,6 +117,12 @@ impl Node {
     pub(crate) fn fill(&self, report: &mut ShardReport) {
         report.circuit = Some(self.health.circuit());
         report.connected = self.is_connected();
+        report.down = self
+            .links
+            .iter()
+            .flatten()
+            .find_map(|joiner| joiner.link().line().err())
+            .map(|trouble| trouble.fault);
         report.in_flight = self.in_flight.load(Ordering::Relaxed);
     }
 

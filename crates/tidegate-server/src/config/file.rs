@@ -6,7 +6,7 @@ use tidegate_rules::yaml::{self, Node, Value};
 use tidegate_rules::{Diagnostic, Diagnostics, Source};
 
 use super::value::Wrong;
-use super::{Config, SETTINGS, Setting, peer, value};
+use super::{Config, SETTINGS, Setting, hidden, peer, value};
 
 /// A value has the form of a text here; what it means is for its setting to say.
 const fn key(name: &'static str) -> Field {
@@ -162,35 +162,66 @@ pub(super) fn read(source: &Source, config: &mut Config) -> Diagnostics {
     }
     shape::check(&node, &Shape::Object(&FILE), "configuration", &mut diagnostics);
     for setting in SETTINGS {
-        if let Some(value) = find(&node, setting)
-            && let Some(text) = written(value)
-            && let Err(message) = text.and_then(|text| (setting.set)(config, &text))
-        {
-            diagnostics.push(Diagnostic::error("setting", value.span, format!("{}: {message}", setting.key)));
+        if let Some(value) = find(&node, setting) {
+            for (node, message) in set(setting, value, config) {
+                diagnostics.push(said(setting.key, node, &message));
+            }
         }
     }
     if let Some(peers) = node.get("trust").and_then(|trust| trust.get("peers")) {
         peer::read(peers, &mut config.trust, &mut diagnostics);
     }
     if let Some(Value::Map(stores)) = node.get("stores").map(|stores| &stores.value) {
-        for (tenant, address) in stores {
+        for (whose, address) in stores {
             let text = address.text().unwrap_or_default();
-            match value::own_store(&tenant.name, &text) {
+            match value::own_store(&whose.name, &text) {
                 Ok(store) => config.stores.push(store),
-                Err(message) => diagnostics.push(Diagnostic::error(
-                    "setting",
-                    address.span,
-                    format!("stores.{}: {message}", tenant.name),
-                )),
+                Err(message) => {
+                    let key = format!("stores.{}", hidden::without_login(&whose.name));
+                    diagnostics.push(said(&key, address, &message));
+                }
             }
         }
     }
     diagnostics
 }
 
-/// A value as a variable would have it: what stands in a list, with commas between. A key with nothing behind it must not pass
-/// for one that is not there: it may be what closes a door.
-pub(super) fn written(node: &Node) -> Option<Result<String, Wrong>> {
+/// What is wrong, and where.
+pub(super) type Misplaced<'n> = (&'n Node, Wrong);
+
+/// A remark on the value of a setting.
+pub(super) fn said(key: &str, node: &Node, message: &str) -> Diagnostic {
+    Diagnostic::error("setting", node.span, format!("{key}: {message}"))
+}
+
+/// Sets what a key says; all that is wrong with it.
+fn set<'n>(setting: &Setting, node: &'n Node, config: &mut Config) -> Vec<Misplaced<'n>> {
+    match read_value(node, |text| (setting.set)(config, text)) {
+        Ok(None) => {}
+        Ok(Some(())) => drop(config.given.insert(setting.key)),
+        Err(wrong) => return wrong,
+    }
+    Vec::new()
+}
+
+/// Reads a value as a variable would have it, if it is one. Of a list, everything that is wrong in it is told in its place.
+pub(super) fn read_value<T>(
+    node: &Node,
+    mut read: impl FnMut(&str) -> Result<T, Wrong>,
+) -> Result<Option<T>, Vec<Misplaced<'_>>> {
+    let Some(text) = written(node) else { return Ok(None) };
+    let message = match text.and_then(|text| read(&text)) {
+        Ok(value) => return Ok(Some(value)),
+        Err(message) => message,
+    };
+    let items = if let Value::List(items) = &node.value { items.as_slice() } else { &[] };
+    let wrong: Vec<_> = items.iter().filter_map(|item| Some((item, read(&item.text()?).err()?))).collect();
+    Err(if wrong.is_empty() { vec![(node, message)] } else { wrong })
+}
+
+/// What stands in a list, with commas between. A key with nothing behind it must not pass for one that is not there: it may
+/// be what closes a door.
+fn written(node: &Node) -> Option<Result<String, Wrong>> {
     let items = match &node.value {
         Value::Null => return Some(Err("it has no value; write one, or leave the key out".to_owned())),
         Value::List(items) => items,
@@ -202,19 +233,4 @@ pub(super) fn written(node: &Node) -> Option<Result<String, Wrong>> {
 
 fn find<'n>(node: &'n Node, setting: &Setting) -> Option<&'n Node> {
     setting.key.split('.').try_fold(node, |node, key| node.get(key))
-}
-
-/// The same text, as long as it was, with stars in place of what stands before the `@` of an address: an excerpt of it may
-/// be shown.
-pub(super) fn without_passwords(source: &Source) -> Source {
-    let hide = |word: &str| match (word.find("://"), word.rfind('@')) {
-        (Some(start), Some(end)) if start + 3 < end => {
-            [&word[..start + 3], &"*".repeat(end - start - 3), &word[end..]].concat()
-        }
-        _ => word.to_owned(),
-    };
-    Source::new(
-        source.name(),
-        source.text().split_inclusive(char::is_whitespace).map(hide).collect::<String>(),
-    )
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use tidegate_rules::Source;
 use tidegate_rules::diagnostic::nearest;
 
-use super::{Config, Place, SETTINGS, Setting, file};
+use super::value::Wrong;
+use super::{Config, Place, SETTINGS, Setting, file, hidden};
 
 /// What was given, apart from the file's own words.
 #[derive(Clone, Debug, Default)]
@@ -52,30 +53,53 @@ pub enum ConfigError {
         /// What is wrong.
         message: String,
     },
+    /// More than one of these.
+    #[error("{}", all.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Several {
+        /// All of them.
+        all: Vec<ConfigError>,
+    },
+}
+
+impl ConfigError {
+    /// One by one.
+    pub fn each(&self) -> &[Self] {
+        if let Self::Several { all } = self { all } else { std::slice::from_ref(self) }
+    }
 }
 
 /// The variable that names the file.
 const FILE_VARIABLE: &str = "TIDEGATE_CONFIG";
 
-/// Puts together what was given.
+/// Puts together what was given, or says all that is wrong with it.
 pub fn load(given: &Given) -> Result<Config, ConfigError> {
-    let mut config = Config::default();
+    let (mut config, mut wrong) = (Config::default(), Vec::new());
     let named = given.variable(FILE_VARIABLE).map(PathBuf::from);
     if let Some(path) = given.config.clone().or(named) {
-        from_file(&path, &mut config)?;
+        wrong.extend(from_file(&path, &mut config).err());
     }
     for setting in SETTINGS {
         if let Some(text) = given.variable(setting.variable) {
-            (setting.set)(&mut config, text)
-                .map_err(|message| ConfigError::Variable { variable: setting.variable, message })?;
+            let said = |message| ConfigError::Variable { variable: setting.variable, message };
+            wrong.extend(set(setting, text, &mut config).map_err(said).err());
         }
     }
     for setting in SETTINGS {
         if let Some((flag, text)) = given.flag(setting) {
-            (setting.set)(&mut config, text).map_err(|message| ConfigError::Flag { flag, message })?;
+            let said = |message| ConfigError::Flag { flag, message };
+            wrong.extend(set(setting, text, &mut config).map_err(said).err());
         }
     }
-    Ok(config)
+    match wrong.len() {
+        0 => Ok(config),
+        1 => Err(wrong.remove(0)),
+        _ => Err(ConfigError::Several { all: wrong }),
+    }
+}
+
+fn set(setting: &Setting, text: &str, config: &mut Config) -> Result<(), Wrong> {
+    config.given.insert(setting.key);
+    (setting.set)(config, text)
 }
 
 fn from_file(path: &Path, config: &mut Config) -> Result<(), ConfigError> {
@@ -84,7 +108,7 @@ fn from_file(path: &Path, config: &mut Config) -> Result<(), ConfigError> {
     let source = Source::new(path.display().to_string(), text);
     let diagnostics = file::read(&source, config);
     if diagnostics.has_errors() {
-        return Err(ConfigError::File { rendered: diagnostics.render(&file::without_passwords(&source)) });
+        return Err(ConfigError::File { rendered: diagnostics.render(&hidden::without_secrets(&source)) });
     }
     // A path in the file is meant from where the file is.
     let folder = path.parent().unwrap_or(Path::new(""));
@@ -116,14 +140,18 @@ fn from_file(path: &Path, config: &mut Config) -> Result<(), ConfigError> {
 }
 
 impl Given {
-    /// Variables that are called almost as one of ours. Others that begin alike are none of our business: Kubernetes sets
-    /// some for each service.
+    /// Variables that are called almost as one of ours, or hold what one of ours names the file of. Others that begin alike are
+    /// none of our business: Kubernetes sets some for each service.
     pub fn misspelt(&self) -> Vec<(&str, &'static str)> {
         let known = || SETTINGS.iter().map(|setting| setting.variable).chain([FILE_VARIABLE]);
         let ours = self.variables.iter().map(|(name, _)| name.as_str());
+        let is_near = |name: &str, meant: &&str| name.len().abs_diff(meant.len()) <= 2;
+        let file_of = |name: &str| known().find(|known| known.strip_suffix("_FILE") == Some(name));
         ours.filter(|name| name.starts_with("TIDEGATE_") && known().all(|known| known != *name))
-            .filter_map(|name| Some((name, nearest(name, known())?)))
-            .filter(|(name, meant)| name.len().abs_diff(meant.len()) <= 2)
+            .filter_map(|name| {
+                let meant = nearest(name, known()).filter(|meant| is_near(name, meant));
+                Some((name, file_of(name).or(meant)?))
+            })
             .collect()
     }
 

@@ -1,9 +1,10 @@
 //! Peers that are trusted, as the file has them: a network, or what must be shown and what it is good for.
 
+use tidegate_rules::Diagnostics;
 use tidegate_rules::shape::{Field, Object, Shape};
 use tidegate_rules::yaml::{Node, Value};
-use tidegate_rules::{Diagnostic, Diagnostics};
 
+use super::file::{Misplaced, read_value, said};
 use super::value::{self, Wrong};
 use super::{Shown, Trust, TrustedPeer};
 
@@ -42,42 +43,44 @@ pub(super) fn read(node: &Node, trust: &mut Trust, diagnostics: &mut Diagnostics
     for item in items {
         match peer(item) {
             Ok(peer) => trust.peers.push(peer),
-            Err((node, message)) => {
-                diagnostics.push(Diagnostic::error("setting", node.span, format!("trust.peers: {message}")));
+            Err(wrong) => {
+                let all = wrong.iter().map(|(node, message)| said("trust.peers", node, message));
+                all.for_each(|one| diagnostics.push(one));
             }
         }
     }
 }
 
-/// What is wrong, and where.
-type Misplaced<'n> = (&'n Node, Wrong);
-
-fn peer(node: &Node) -> Result<TrustedPeer, Misplaced<'_>> {
+fn peer(node: &Node) -> Result<TrustedPeer, Vec<Misplaced<'_>>> {
     if let Some(text) = node.text() {
-        let networks = value::networks(&text).map_err(|message| (node, message))?;
+        let networks = value::networks(&text).map_err(|message| vec![(node, message)])?;
         return Ok(TrustedPeer::in_networks(networks));
     }
+    let mut wrong = Vec::new();
     let peer = TrustedPeer {
-        networks: part(node, "from", value::networks)?,
-        token_file: part(node, "token_file", value::path)?.flatten(),
-        certificate: part(node, "certificate", certificate)?,
-        attributes: part(node, "attributes", value::names)?,
-        doors: part(node, "doors", |text| value::doors(text, &TrustedPeer::DOORS))?,
+        networks: part(node, "from", value::networks, &mut wrong),
+        token_file: part(node, "token_file", value::path, &mut wrong).flatten(),
+        certificate: part(node, "certificate", certificate, &mut wrong),
+        attributes: part(node, "attributes", value::names, &mut wrong),
+        doors: part(node, "doors", |text| value::doors(text, &TrustedPeer::DOORS), &mut wrong),
     };
-    if peer.networks.is_none() && peer.token_file.is_none() && peer.certificate.is_none() {
-        return Err((node, "say how it is known: by from, token_file or certificate".to_owned()));
+    let is_known = ["from", "token_file", "certificate"].iter().any(|key| node.get(key).is_some());
+    if !is_known {
+        wrong.push((node, "say how it is known: by from, token_file or certificate".to_owned()));
     }
-    Ok(peer)
+    if wrong.is_empty() { Ok(peer) } else { Err(wrong) }
 }
 
 fn part<'n, T>(
     node: &'n Node,
     key: &str,
     read: impl Fn(&str) -> Result<T, Wrong>,
-) -> Result<Option<T>, Misplaced<'n>> {
-    let Some(value) = node.get(key) else { return Ok(None) };
-    let Some(text) = super::file::written(value) else { return Ok(None) };
-    text.and_then(|text| read(&text)).map(Some).map_err(|message| (value, format!("{key}: {message}")))
+    wrong: &mut Vec<Misplaced<'n>>,
+) -> Option<T> {
+    read_value(node.get(key)?, read).unwrap_or_else(|misread| {
+        wrong.extend(misread.into_iter().map(|(node, message)| (node, format!("{key}: {message}"))));
+        None
+    })
 }
 
 /// A name, or `sha256:` and 64 hexadecimal digits, with or without colons between.

@@ -158,6 +158,79 @@ fn misspelt_variables_are_noticed_and_those_of_kubernetes_are_not() {
     let variables =
         [("TIDEGATE_HTPP", ""), ("TIDEGATE_SERVICE_HOST", ""), ("TIDEGATE_PORT_8080_TCP_ADDR", "")];
     assert_eq!(given(&[], &variables, None).misspelt(), [("TIDEGATE_HTPP", "TIDEGATE_HTTP")]);
+    let token = [("TIDEGATE_HTTP_TOKEN", "0123456789abcdef"), ("TIDEGATE_TOKEN_FILE", "token")];
+    let meant = [("TIDEGATE_HTTP_TOKEN", "TIDEGATE_HTTP_TOKEN_FILE")];
+    assert_eq!(given(&[], &token, None).misspelt(), meant, "the file of a token, not the token");
+}
+
+#[test]
+fn secrets_that_were_written_into_the_file_are_not_repeated_and_their_keys_are_named() {
+    let (_folder, path) = file(
+        "admin: { token: SECRET }\nresp: { password: SECRET }\nhttp: { tokn: SECRET }\nstore: rediss//u:SECRET@h\n\
+         stores: { 'redis://u:SECRET@h': api/acme }\n",
+    );
+    let said = load(&given(&[], &[], Some(path))).unwrap_err().to_string();
+    for expected in [
+        "admin has no key `token`",
+        "^^^^^ did you mean `token_file`?",
+        "1 | admin: { token: ****** }",
+        "^^^^^^^^ did you mean `password_file`?",
+        "3 | http: { tokn: ****** }\n  |         ^^^^ did you mean `token_file`?",
+        "stores.redis://********@h: ",
+    ] {
+        assert!(said.contains(expected), "{expected} is not in:\n{said}");
+    }
+    assert!(!said.contains("SECRET"), "{said}");
+}
+
+#[test]
+fn bounds_of_a_length_of_time_have_their_numbers() {
+    let wrong = |variable, text| load(&given(&[], &[(variable, text)], None)).unwrap_err().to_string();
+    let idle = wrong("TIDEGATE_LIMITS_IDLE_TIMEOUT", "0s");
+    assert_eq!(idle, "TIDEGATE_LIMITS_IDLE_TIMEOUT: `0s` should be from 1s to 1d");
+    assert!(wrong("TIDEGATE_LIMITS_HEADER_TIMEOUT", "99999d").ends_with("should be from 1s to 1h"));
+    assert!(wrong("TIDEGATE_CHECKPOINT_EVERY", "1ms").ends_with("should be from 100ms to 1h"));
+    assert!(wrong("TIDEGATE_SHUTDOWN_DRAIN", "2h").ends_with("should be from 0 to 1h"));
+}
+
+#[test]
+fn what_is_wrong_in_the_file_in_variables_and_in_flags_is_told_at_once() {
+    let (_folder, path) = file("runtime: fast");
+    let variables = [("TIDEGATE_LOG_LEVEL", "inof"), ("TIDEGATE_TRUST_PEERS", "10.0.0.0/40,10.0.0.1,foo")];
+    let error = load(&given(&[("listen.http", "8080")], &variables, Some(path))).unwrap_err();
+    assert_eq!(error.each().len(), 4, "{error}");
+    for expected in
+        ["runtime: `fast`", "TIDEGATE_LOG_LEVEL: `inof`", "`10.0.0.0/40` is", "`foo` is", "--http: "]
+    {
+        assert!(error.to_string().contains(expected), "{expected} is not in {error}");
+    }
+}
+
+#[test]
+fn every_wrong_element_of_a_list_is_told_in_its_place() {
+    for (text, places) in [
+        ("trust: { peers: [10.0.0.0/40, foo, 10.0.0.1/8, ::1] }", [18, 31, 36].as_slice()),
+        (
+            "trust: { peers: [{ from: [foo, ::1, bar], doors: [admin], attributes: [''] }] }",
+            &[27, 37, 51, 72],
+        ),
+        ("tls: { doors: [grpc, htpp, admn] }", &[22, 28]),
+    ] {
+        let (_folder, path) = file(text);
+        let said = load(&given(&[], &[], Some(path))).unwrap_err().to_string();
+        assert_eq!(said.matches("error[").count(), places.len(), "{said}");
+        for place in places {
+            assert!(said.contains(&format!("tidegate.yaml:1:{place}\n")), "{place} is not in {said}");
+        }
+    }
+}
+
+#[test]
+fn what_was_given_is_known_wherever_it_was() {
+    let (_folder, path) = file("tls: { doors: [grpc] }");
+    let config =
+        load(&given(&[("log.level", "info")], &[("TIDEGATE_TLS_CLIENTS", "must")], Some(path))).unwrap();
+    assert_eq!(config.given.into_iter().collect::<Vec<_>>(), ["log.level", "tls.clients", "tls.doors"]);
 }
 
 #[test]

@@ -148,10 +148,19 @@ pub(super) fn duration(text: &str, least: Duration, most: Duration) -> Result<Du
             .map_err(|_| format!("`{text}` is no length of time; write one such as 10s or 500ms"))?
     };
     if length < least || length > most {
-        let show = |length: Duration| if length.is_zero() { "0".to_owned() } else { notation::show(length) };
-        return Err(format!("`{text}` should be from {} to {}", show(least), show(most)));
+        return Err(format!("`{text}` should be from {} to {}", length_of(least), length_of(most)));
     }
     Ok(length)
+}
+
+/// A length with its number: in a rate, `s` alone is one second.
+fn length_of(length: Duration) -> String {
+    let shown = notation::show(length);
+    match shown.as_bytes().first() {
+        _ if length.is_zero() => "0".to_owned(),
+        Some(b'0'..=b'9') => shown,
+        _ => format!("1{shown}"),
+    }
 }
 
 /// A number of bytes, such as `256MiB`.
@@ -215,12 +224,25 @@ pub(super) fn clients(text: &str) -> Result<Clients, Wrong> {
 
 /// Names of doors, with commas between.
 pub(super) fn doors(text: &str, known: &[&'static str]) -> Result<Vec<&'static str>, Wrong> {
-    text.split(',').map(|name| word(name.trim(), known)).collect()
+    each(text, |name| word(name.trim(), known))
 }
 
 /// Networks and addresses, with commas between.
 pub(super) fn networks(text: &str) -> Result<Trusted, Wrong> {
+    each(text, |one| Trusted::parse([one]).map_err(|error| error.to_string()))?;
     Trusted::parse(text.split(',')).map_err(|error| error.to_string())
+}
+
+/// What stands between commas, one by one; all that is wrong with it.
+fn each<T>(text: &str, read: impl Fn(&str) -> Result<T, Wrong>) -> Result<Vec<T>, Wrong> {
+    let (mut good, mut wrong) = (Vec::new(), Vec::new());
+    for one in text.split(',').map(read) {
+        match one {
+            Ok(one) => good.push(one),
+            Err(message) => wrong.push(message),
+        }
+    }
+    if wrong.is_empty() { Ok(good) } else { Err(wrong.join("; ")) }
 }
 
 /// Names of attributes, with commas between.

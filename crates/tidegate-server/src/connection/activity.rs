@@ -1,9 +1,14 @@
-//! What goes on in a connection: requests that are not answered yet, and answers that nobody has taken.
+//! What goes on in a connection: requests that are not answered yet, answers that nobody has taken, and those that go on.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
+
+use super::hour;
+
+/// Answers of a connection that may go on at once: whoever watches how the server is, or asks what it knows, needs one.
+pub(super) const MOST_STREAMS: usize = 16;
 
 /// What goes on in a connection.
 #[derive(Debug)]
@@ -13,10 +18,12 @@ pub(super) struct Activity(Mutex<Recent>);
 struct Recent {
     /// Requests that are not answered.
     asked: usize,
-    /// Answers that are not taken.
+    /// Answers, and pieces of those that go on, that are not taken.
     untaken: usize,
-    /// How many answers were taken so far.
+    /// How many were taken so far.
     taken: u64,
+    /// Answers whose end nobody knows.
+    streams: usize,
     /// When a request was last answered, or given up.
     last: Instant,
     /// How many answers had been taken, and when, when it was first seen that others wait.
@@ -25,7 +32,8 @@ struct Recent {
 
 impl Activity {
     pub(super) fn new() -> Self {
-        Self(Mutex::new(Recent { asked: 0, untaken: 0, taken: 0, last: Instant::now(), waits: None }))
+        let (asked, untaken, taken, streams) = (0, 0, 0, 0);
+        Self(Mutex::new(Recent { asked, untaken, taken, streams, last: Instant::now(), waits: None }))
     }
 
     /// Until when it is not idle; `None` if it is.
@@ -54,45 +62,83 @@ impl Activity {
     }
 }
 
-/// Gives back a request's place when its answer is taken, or its caller is gone.
-pub(super) struct UnderWay {
-    activity: Arc<Activity>,
-    is_answered: bool,
-}
-
-impl UnderWay {
-    pub(super) fn new(activity: Arc<Activity>) -> Self {
-        activity.recent().asked += 1;
-        Self { activity, is_answered: false }
-    }
-
-    /// It is answered, and the answer is to be taken.
-    pub(super) fn answered(mut self) -> Self {
-        let mut recent = self.activity.recent();
-        recent.settle();
-        recent.untaken += 1;
-        drop(recent);
-        self.is_answered = true;
-        self
-    }
-}
-
 impl Recent {
     fn settle(&mut self) {
         self.asked = self.asked.saturating_sub(1);
-        self.last = Instant::now();
+        self.last = hour::now();
     }
 }
 
-impl Drop for UnderWay {
+/// A request that is not answered yet: it is when this is exchanged, and given up when it is gone.
+pub(super) struct Asked(Option<Arc<Activity>>);
+
+impl Asked {
+    pub(super) fn new(activity: &Arc<Activity>) -> Self {
+        activity.recent().asked += 1;
+        Self(Some(Arc::clone(activity)))
+    }
+
+    /// It is answered, and the answer is to be taken.
+    pub(super) fn answered(mut self) -> Option<Untaken> {
+        let activity = self.0.take()?;
+        let mut recent = activity.recent();
+        recent.settle();
+        recent.untaken += 1;
+        drop(recent);
+        Some(Untaken(activity))
+    }
+}
+
+impl Drop for Asked {
     fn drop(&mut self) {
-        let mut recent = self.activity.recent();
-        if self.is_answered {
-            recent.untaken = recent.untaken.saturating_sub(1);
-            recent.taken += 1;
-        } else {
-            recent.settle();
+        if let Some(activity) = &self.0 {
+            activity.recent().settle();
         }
+    }
+}
+
+/// Something that was answered and waits to be taken, until it is gone.
+pub(super) struct Untaken(Arc<Activity>);
+
+impl Untaken {
+    pub(super) fn new(activity: &Arc<Activity>) -> Self {
+        activity.recent().untaken += 1;
+        Self(Arc::clone(activity))
+    }
+}
+
+impl Drop for Untaken {
+    fn drop(&mut self) {
+        let mut recent = self.0.recent();
+        recent.untaken = recent.untaken.saturating_sub(1);
+        recent.taken += 1;
+    }
+}
+
+/// A place for an answer whose end nobody knows.
+pub(super) struct Stream(Arc<Activity>);
+
+impl Stream {
+    /// `None` if there are as many as there may be.
+    pub(super) fn open(activity: &Arc<Activity>) -> Option<Self> {
+        let mut recent = activity.recent();
+        if recent.streams == MOST_STREAMS {
+            return None;
+        }
+        recent.streams += 1;
+        Some(Self(Arc::clone(activity)))
+    }
+
+    /// Something more of it waits to be taken.
+    pub(super) fn more(&self) -> Untaken {
+        Untaken::new(&self.0)
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        let mut recent = self.0.recent();
+        recent.streams = recent.streams.saturating_sub(1);
     }
 }
 
@@ -109,7 +155,7 @@ mod tests {
         let activity = Arc::new(Activity::new());
         advance(LONG).await;
         assert_eq!(activity.busy_until(LONG), None);
-        let request = UnderWay::new(Arc::clone(&activity));
+        let request = Asked::new(&activity);
         advance(LONG * 3).await;
         assert_eq!(activity.busy_until(LONG), Some(Instant::now() + LONG));
         drop(request);
@@ -120,9 +166,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn it_is_stuck_when_nothing_was_taken_for_long() {
         let activity = Arc::new(Activity::new());
-        let asked = || UnderWay::new(Arc::clone(&activity));
-        let waiting = asked();
-        let (one, other) = (asked().answered(), asked().answered());
+        let waiting = Asked::new(&activity);
+        let answered = || Asked::new(&activity).answered().unwrap();
+        let (one, other) = (answered(), answered());
         for _ in 0..2 {
             assert!(!activity.is_stuck(LONG), "it was not looked at before");
             advance(LONG / 2).await;
@@ -135,5 +181,31 @@ mod tests {
         advance(LONG * 9).await;
         assert!(!activity.is_stuck(LONG), "whoever is not answered yet has nothing to take");
         drop(waiting);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_goes_on_is_stuck_only_while_there_is_something_to_take() {
+        let activity = Arc::new(Activity::new());
+        let watching = Stream::open(&activity).unwrap();
+        for _ in 0..3 {
+            assert!(!activity.is_stuck(LONG), "there is nothing to take");
+            advance(LONG).await;
+        }
+        let piece = watching.more();
+        assert!(!activity.is_stuck(LONG), "it was not looked at before");
+        advance(LONG).await;
+        assert!(activity.is_stuck(LONG));
+        drop(piece);
+        assert!(!activity.is_stuck(LONG));
+    }
+
+    #[tokio::test]
+    async fn so_many_answers_go_on_and_no_more() {
+        let activity = Arc::new(Activity::new());
+        let mut streams: Vec<_> = (0..MOST_STREAMS).map(|_| Stream::open(&activity).unwrap()).collect();
+        assert!(Stream::open(&activity).is_none());
+        streams.pop();
+        let next = Stream::open(&activity);
+        assert!(next.is_some() && Stream::open(&activity).is_none(), "one has ended");
     }
 }

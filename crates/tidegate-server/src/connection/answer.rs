@@ -8,15 +8,15 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use axum::extract::Request;
 use axum::http::header::CONNECTION;
-use axum::http::{HeaderValue, Method, Response};
+use axum::http::{HeaderValue, Method, Response, StatusCode};
 use hyper::body::Incoming;
 use tidegate_wire::door::{Held, Room};
 use tidegate_wire::trust::Peer;
 use tidegate_wire::{http, rls};
 use tower_service::Service as _;
 
-use super::activity::{Activity, UnderWay};
-use super::reply::{Content, FREE_BYTES, Reply};
+use super::activity::{Activity, Asked, Stream};
+use super::reply::{Content, NoRoom, Reply, hold};
 use crate::guarded::{Failed, guarded};
 use crate::listener::Door;
 use crate::stack::Stack;
@@ -25,12 +25,12 @@ use crate::stack::Stack;
 /// about until the request is answered.
 pub(super) fn answer(
     door: Arc<Door>,
-    activity: Arc<Activity>,
+    activity: &Arc<Activity>,
     (request, peer): (Request<Incoming>, Option<&Peer>),
     says_farewell: bool,
 ) -> impl Future<Output = Result<Response<Reply>, Infallible>> + use<> {
-    let under_way = UnderWay::new(activity);
-    let question = Question::new(&door, request, peer);
+    let asked = Asked::new(activity);
+    let (question, stream) = Question::new(&door, (request, peer), activity);
     async move {
         let response = match guarded(door.limits.request_timeout, question.answer(&door)).await {
             Ok(response) => response,
@@ -40,7 +40,10 @@ pub(super) fn answer(
             }
             Err(Failed::Late) => routed((door.late)()),
         };
-        let mut response = held(&door, response).map(|content| Reply::new(content, under_way));
+        let mut response = match stream {
+            Some(stream) => response.map(|content| Reply::stream(content, stream, &door.room)),
+            None => held(&door, response, asked),
+        };
         if says_farewell {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
@@ -53,11 +56,11 @@ fn routed(response: axum::response::Response) -> Response<Content> {
 }
 
 /// An answer with the room that it takes until it is sent; or, if there is none, that there is none.
-fn held(door: &Door, response: Response<Content>) -> Response<(Content, Option<Arc<Held>>)> {
+fn held(door: &Door, response: Response<Content>, asked: Asked) -> Response<Reply> {
     let (head, content) = response.into_parts();
-    match content.hold(&door.room) {
-        Some(held) => Response::from_parts(head, held),
-        None => routed((door.busy)()).map(|content| (content, None)),
+    match Reply::new(content, asked, &door.room) {
+        Ok(reply) => Response::from_parts(head, reply),
+        Err(asked) => routed((door.busy)()).map(|content| Reply::short(content, asked)),
     }
 }
 
@@ -75,33 +78,44 @@ enum Question {
     Check(http::Begun<Incoming>),
     /// Apart, so that the others do not carry what routes need.
     Routed(Pin<Box<dyn Future<Output = axum::response::Response> + Send>>),
-    /// There is no room for its head.
+    /// There is no room for its head, or for what it asks for.
     Refused,
 }
 
 impl Question {
-    fn new(door: &Door, mut request: Request<Incoming>, peer: Option<&Peer>) -> Self {
+    /// With its place among the answers that go on, if it is to be one of those.
+    fn new(
+        door: &Door,
+        (request, peer): (Request<Incoming>, Option<&Peer>),
+        activity: &Arc<Activity>,
+    ) -> (Self, Option<Stream>) {
         match &door.shortcut {
             Some(Shortcut::Call(calls)) if request.uri().path() == rls::PATH => {
-                Self::Call(calls.begin(request, peer))
+                (Self::Call(calls.begin(request, peer)), None)
             }
             Some(Shortcut::Check(checks))
                 if request.uri().path() == http::CHECK && request.method() == Method::POST =>
             {
-                Self::Check(checks.begin(request, peer))
+                (Self::Check(checks.begin(request, peer)), None)
             }
-            _ => {
-                if let Some(peer) = peer {
-                    request.extensions_mut().insert(peer.clone());
-                }
-                let Ok(held) = hold_head(&request, &door.room) else { return Self::Refused };
-                let route = door.app.clone().call(request);
-                Self::Routed(Box::pin(async move {
-                    let (_held, Ok(response)) = (held, route.await);
-                    response
-                }))
-            }
+            _ if (door.goes_on)(request.uri().path()) => match Stream::open(activity) {
+                None => (Self::Refused, None),
+                stream => (Self::routed(door, request, peer), stream),
+            },
+            _ => (Self::routed(door, request, peer), None),
         }
+    }
+
+    fn routed(door: &Door, mut request: Request<Incoming>, peer: Option<&Peer>) -> Self {
+        if let Some(peer) = peer {
+            request.extensions_mut().insert(peer.clone());
+        }
+        let Ok(held) = hold_head(&request, &door.room) else { return Self::Refused };
+        let route = door.app.clone().call(request);
+        Self::Routed(Box::pin(async move {
+            let (_held, Ok(response)) = (held, route.await);
+            response
+        }))
     }
 
     async fn answer(self, door: &Door) -> Response<Content> {
@@ -110,7 +124,13 @@ impl Question {
             (Self::Check(begun), Some(Shortcut::Check(checks))) => {
                 routed(Box::pin(checks.finish(begun)).await)
             }
-            (Self::Routed(route), _) => routed(route.await),
+            (Self::Routed(route), _) => {
+                let response = route.await;
+                if response.status() == StatusCode::UNAUTHORIZED {
+                    door.counts.strangers.fetch_add(1, Relaxed);
+                }
+                routed(response)
+            }
             (Self::Refused, _) => routed((door.busy)()),
             // A question comes from the door's own shortcut.
             (Self::Call(_) | Self::Check(_), _) => routed((door.broken)()),
@@ -118,13 +138,9 @@ impl Question {
     }
 }
 
-/// There is no room for it.
-struct NoRoom;
-
 /// The room that a long head takes as long as its request is under way. As HTTP/2 counts them: 32 bytes for a field besides its own.
 fn hold_head(request: &Request<Incoming>, room: &Room) -> Result<Option<Held>, NoRoom> {
     let path = request.uri().path_and_query().map_or(0, |path| path.as_str().len());
     let fields = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 32);
-    let bytes = path + fields.sum::<usize>();
-    if bytes <= FREE_BYTES { Ok(None) } else { room.hold(bytes).map(Some).ok_or(NoRoom) }
+    hold(path + fields.sum::<usize>(), room)
 }

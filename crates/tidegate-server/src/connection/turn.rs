@@ -10,6 +10,7 @@ use std::task::{Context, Poll, Waker};
 
 use hyper::rt::Executor;
 
+use super::hour::Turn;
 use crate::guarded::at_once;
 
 /// The most requests that are begun in one turn.
@@ -48,14 +49,18 @@ impl Turns {
     }
 
     /// Reads and sends, and answers what was read. That is sent in the next turn, after those of all others who have something to read:
-    /// who is answered earlier asks earlier, and fewer requests come together.
+    /// who is answered earlier asks earlier, and fewer requests come together. As long as requests wait for their turn, nothing more is
+    /// read: whoever takes requests back could bring others in their place, and more of them than are ever begun.
     pub(super) fn poll<C: Future>(
         &mut self,
         connection: Pin<&mut C>,
         context: &mut Context<'_>,
     ) -> Poll<C::Output> {
-        let ended = connection.poll(context);
-        if self.begin() {
+        let _turn = Turn::begin();
+        let reads = self.next.is_empty();
+        let ended = if reads { connection.poll(context) } else { Poll::Pending };
+        // What woke it may have been something to read.
+        if self.begin() || !reads {
             context.waker().wake_by_ref();
         }
         ended
@@ -136,8 +141,20 @@ mod tests {
         };
         check(3, (3, 0));
         check(MOST_PER_TURN + 2, (3 + MOST_PER_TURN, 1));
+        // Nothing is read meanwhile, but then again.
+        check(1, (5 + MOST_PER_TURN, 1));
         check(1, (6 + MOST_PER_TURN, 0));
         check(0, (6 + MOST_PER_TURN, 0));
+    }
+
+    #[test]
+    fn however_many_come_in_each_turn_no_more_wait_than_came_in_one() {
+        let came = Came::default();
+        let mut turns = Turns::new(came.clone());
+        for _ in 0..1000 {
+            turn(&mut turns, || (0..256).for_each(|_| came.execute(async {})));
+            assert!(turns.next.len() <= 256, "{} wait", turns.next.len());
+        }
     }
 
     #[test]

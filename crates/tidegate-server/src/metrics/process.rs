@@ -14,6 +14,7 @@ pub(super) fn write(text: &mut Text, metrics: &Metrics) {
     ways(text, metrics);
     claims(text, metrics);
     connections(text, metrics);
+    strangers(text, metrics);
     cores(text, metrics);
     text.family("ratelimit_build_info", Kind::Gauge, "The version of the program; always 1.")
         .value(&[("version", env!("CARGO_PKG_VERSION"))], 1);
@@ -32,11 +33,15 @@ fn ways(text: &mut Text, metrics: &Metrics) {
     for (name, door) in doors() {
         text.value(&[("door", name)], door.overloads());
     }
-    text.family("ratelimit_body_bytes", Kind::Gauge, "Bytes of bodies that are held.");
+    text.family(
+        "ratelimit_body_bytes",
+        Kind::Gauge,
+        "Bytes of long bodies, heads and answers that are held, beyond what is free of each.",
+    );
     for (name, door) in doors() {
         text.value(&[("door", name)], door.body_bytes());
     }
-    let help = "Bodies that were refused because too many bytes of them were held.";
+    let help = "Long bodies, heads and answers that found no room.";
     text.family("ratelimit_bodies_refused_total", Kind::Counter, help);
     for (name, door) in doors() {
         text.value(&[("door", name)], door.bodies_refused());
@@ -54,6 +59,17 @@ fn claims(text: &mut Text, metrics: &Metrics) {
             for (attribute, count) in trust.ignored() {
                 text.value(&[("door", door), ("attribute", attribute)], count);
             }
+        }
+    }
+}
+
+/// Who was turned away, and at what.
+fn strangers(text: &mut Text, metrics: &Metrics) {
+    let help = "Callers that were turned away: encrypted connections that came to nothing, tokens and passwords that were wrong.";
+    text.family("ratelimit_callers_refused_total", Kind::Counter, help);
+    for Measured { name, counts, .. } in &metrics.doors {
+        for (reason, count) in [("handshake", &counts.handshakes), ("secret", &counts.strangers)] {
+            text.value(&[("door", name), ("reason", reason)], count.load(RELAXED));
         }
     }
 }

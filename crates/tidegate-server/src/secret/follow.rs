@@ -1,20 +1,22 @@
 //! Tokens and passwords change while the server runs: their files are looked at now and then. A change that cannot be used
 //! keeps what was.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::File;
 use crate::error::Error;
 
 /// How often the files are looked at.
 const LOOK: Duration = Duration::from_secs(1);
 
-type Renew = Box<dyn Fn(&Path) -> Result<bool, Error> + Send + Sync>;
+type Renew = Box<dyn Fn(File<'_>) -> Result<bool, Error> + Send + Sync>;
 
 /// A file, and how to take what it says now; whether that was something else.
 pub(crate) struct Kept {
+    setting: &'static str,
     path: PathBuf,
     renew: Renew,
     complaint: Option<String>,
@@ -23,18 +25,19 @@ pub(crate) struct Kept {
 impl Kept {
     /// What is kept in a file.
     pub(crate) fn new(
-        path: PathBuf,
-        renew: impl Fn(&Path) -> Result<bool, Error> + Send + Sync + 'static,
+        file: File<'_>,
+        renew: impl Fn(File<'_>) -> Result<bool, Error> + Send + Sync + 'static,
     ) -> Self {
-        Self { path, renew: Box::new(renew), complaint: None }
+        let File { setting, path } = file;
+        Self { setting, path: path.to_owned(), renew: Box::new(renew), complaint: None }
     }
 
     /// The same complaint is made once: half-written files are common.
     fn look(&mut self) {
-        let complaint = match (self.renew)(&self.path) {
+        let complaint = match (self.renew)(File { setting: self.setting, path: &self.path }) {
             Ok(is_new) => {
                 if is_new {
-                    tracing::info!(file = %self.path.display(), "a new secret is in use");
+                    tracing::info!(setting = self.setting, file = %self.path.display(), "a new secret is in use");
                 }
                 None
             }

@@ -85,8 +85,18 @@ impl Ways<'_> {
         let tls = self.tls("grpc");
         // Telling costs, and most of the time nobody asks.
         let tells_peers = self.callers.guards("grpc");
-        let (late, broken, busy) = (grpc::late, grpc::broken, grpc::busy);
-        Ok(listener::Door { http2_only: true, tells_peers, tls, late, broken, busy, room, shortcut, ..door })
+        Ok(listener::Door {
+            http2_only: true,
+            tells_peers,
+            tls,
+            shortcut,
+            goes_on: grpc::goes_on,
+            late: grpc::late,
+            broken: grpc::broken,
+            busy: grpc::busy,
+            room,
+            ..door
+        })
     }
 
     /// The HTTP API.
@@ -159,6 +169,7 @@ fn plain(name: &'static str, app: Router, limits: Limits, counts: Arc<Counts>) -
         tells_peers,
         shortcut: None,
         app,
+        goes_on: |_| false,
         late: http::late,
         broken: http::broken,
         busy: http::busy,

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use tokio::net::TcpListener;
 
-use crate::config::{Clients, Config};
+use crate::config::Config;
 use crate::error::Error;
 use crate::listener;
 
@@ -50,27 +50,4 @@ async fn open(
     let (listener, bound) = listener::bind(door, address).await?;
     tracing::info!(%door, addr = %bound, "listening");
     Ok((Some(listener), Some(bound)))
-}
-
-/// Whether nobody gets to the admin door who has not shown a certificate.
-pub(super) fn admin_wants_certificates(config: &Config) -> bool {
-    let must_show = config.tls.client_authorities.is_some() && config.tls.clients == Clients::Must;
-    config.tls.covers("admin") && must_show
-}
-
-/// Whether those who ask the admin door must prove who they are.
-fn proves(config: &Config) -> bool {
-    config.admin_token.is_some() || admin_wants_certificates(config)
-}
-
-/// What settings cannot say by themselves.
-pub(super) fn check(config: &Config) -> Result<(), Error> {
-    let doors = [config.listen.grpc, config.listen.http, config.listen.resp];
-    match config.listen.admin {
-        Some(address) if !address.ip().is_loopback() && !proves(config) => {
-            Err(Error::AdminExposed { address })
-        }
-        _ if doors.iter().all(Option::is_none) => Err(Error::NoDoor),
-        _ => Ok(()),
-    }
 }

@@ -1,12 +1,19 @@
 //! What each door answers.
 
+use axum::body::Bytes;
+use axum::http::Request;
 use envoy_types::pb::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
 use envoy_types::pb::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::Entry;
 use envoy_types::pb::envoy::service::ratelimit::v3::RateLimitRequest;
 use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::Code;
 use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_service_client::RateLimitServiceClient;
+use http_body::Body as _;
+use http_body_util::Full;
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use tidegate_server::{Error, start};
 use tidegate_wire::v1::proto::{self, limits_client::LimitsClient};
+use tokio::net::TcpStream;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
@@ -86,6 +93,31 @@ async fn every_call_of_our_own_service_is_served_and_counts_the_same() {
     assert!(client.renew(proto::RenewRequest { id: held.clone() }).await.is_ok());
     client.release(proto::ReleaseRequest { id: held }).await.unwrap();
     assert!(client.check(asked("/x")).await.unwrap().into_inner().allowed);
+}
+
+/// What went wrong stands in the head, and nothing comes after it: clients that are strict take an empty piece of a body behind it for a
+/// broken stream, and tell their callers of that instead.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_that_fail_end_with_their_heads() {
+    let world = World::new().await;
+    let stream = TokioIo::new(TcpStream::connect(world.grpc()).await.unwrap());
+    let builder = http2::Builder::new(TokioExecutor::new());
+    let (mut sender, connection) = builder.handshake(stream).await.unwrap();
+    tokio::spawn(connection);
+    for (path, message, status) in [
+        ("tidegate.v1.Limits/Check", &[0, 0, 0, 0, 0][..], "3"),
+        ("tidegate.v1.Limits/Check", &[1, 0, 0, 0, 0], "12"),
+        ("tidegate.v1.Limits/Release", &[0, 0, 0, 0, 4, 10, 2, b'0', b'0'], "3"),
+        ("tidegate.v1.Limits/None", &[0, 0, 0, 0, 0], "12"),
+        ("envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", &[0, 0, 0, 0, 0], "3"),
+        ("grpc.health.v1.Health/Check", &[0, 0, 0, 0, 3, 10, 1, b'x'], "5"),
+    ] {
+        let body = Full::new(Bytes::copy_from_slice(message));
+        let request = Request::post(format!("http://a/{path}")).header("content-type", "application/grpc");
+        let answer = sender.send_request(request.body(body).unwrap()).await.unwrap();
+        assert_eq!(answer.headers()["grpc-status"], status, "{path}");
+        assert!(answer.body().is_end_stream(), "something comes after the head of {path}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

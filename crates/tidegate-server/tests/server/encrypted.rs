@@ -114,12 +114,18 @@ async fn status(address: SocketAddr, folder: &Path, shows: bool) -> io::Result<S
 }
 
 /// The same of the answer to that request.
-async fn status_of(address: SocketAddr, (folder, shows): (&Path, bool), request: &str) -> io::Result<String> {
+async fn status_of(address: SocketAddr, caller: (&Path, bool), request: &str) -> io::Result<String> {
+    let answer = answer_to(address, caller, request).await?;
+    Ok(answer.lines().next().unwrap_or_default().to_owned())
+}
+
+/// All of it.
+async fn answer_to(address: SocketAddr, (folder, shows): (&Path, bool), request: &str) -> io::Result<String> {
     let mut stream = connect(address, folder, (shows, b"http/1.1")).await?;
     stream.write_all(format!("{request}connection: close\r\n\r\n").as_bytes()).await?;
     let mut answer = String::new();
     timeout(CEILING, stream.read_to_string(&mut answer)).await??;
-    Ok(answer.lines().next().unwrap_or_default().to_owned())
+    Ok(answer)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -159,6 +165,13 @@ async fn whoever_must_show_a_certificate_is_not_answered_without() {
     // Somebody else's authority vouches for this one.
     std::fs::copy(folder.path().join("ca.crt"), stranger.path().join("ca.crt")).unwrap();
     status(world.http(), stranger.path(), true).await.unwrap_err();
+    let metrics = "GET /metrics HTTP/1.1\r\nhost: localhost\r\n";
+    let turned_away = "ratelimit_callers_refused_total{door=\"http\",reason=\"handshake\"} 2\n";
+    let counted = async {
+        while !answer_to(world.admin(), (folder.path(), true), metrics).await.unwrap().contains(turned_away) {
+        }
+    };
+    timeout(CEILING, counted).await.expect("those who are turned away are not counted");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -176,22 +189,45 @@ async fn whoever_begins_and_falls_silent_keeps_nobody_else_waiting() {
     drop(silent);
 }
 
+/// Changes a file in one step.
+fn swap(folder: &Path, name: &str, bytes: &[u8]) {
+    let draft = folder.join("draft");
+    std::fs::write(&draft, bytes).unwrap();
+    std::fs::rename(draft, folder.join(name)).unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn new_certificates_are_taken() {
     let (folder, newer) = (certificates(), certificates());
     let world = world(&folder, false).await;
-    let swap = |name: &str, bytes: &[u8]| {
-        let draft = folder.path().join("draft");
-        std::fs::write(&draft, bytes).unwrap();
-        std::fs::rename(draft, folder.path().join(name)).unwrap();
-    };
     assert_eq!(status(world.http(), folder.path(), false).await.unwrap(), "HTTP/1.1 200 OK");
     for name in ["server.key", "server.crt"] {
-        swap(name, &std::fs::read(newer.path().join(name)).unwrap());
+        swap(folder.path(), name, &std::fs::read(newer.path().join(name)).unwrap());
     }
     let renewed = async { while status(world.http(), newer.path(), false).await.is_err() {} };
     timeout(CEILING, renewed).await.expect("the new certificate is never shown");
     status(world.http(), folder.path(), false).await.unwrap_err();
+}
+
+/// Who may ask is exchanged while it runs: callers of the old authority are not answered any more, those of the new one are.
+#[tokio::test(flavor = "multi_thread")]
+async fn new_client_authorities_are_taken() {
+    let (folder, newer) = (certificates(), certificates());
+    let world = world(&folder, true).await;
+    let former = tempfile::tempdir().unwrap();
+    for name in ["ca.crt", "client.crt", "client.key"] {
+        std::fs::copy(folder.path().join(name), former.path().join(name)).unwrap();
+    }
+    let authority = std::fs::read(newer.path().join("ca.crt")).unwrap();
+    // All callers know the server by its own authority.
+    std::fs::copy(folder.path().join("ca.crt"), newer.path().join("ca.crt")).unwrap();
+    let asks = async |caller: &TempDir| status(world.http(), caller.path(), true).await;
+    assert_eq!(asks(&former).await.unwrap(), "HTTP/1.1 200 OK");
+    asks(&newer).await.unwrap_err();
+    swap(folder.path(), "ca.crt", &authority);
+    let renewed = async { while asks(&newer).await.is_err() {} };
+    timeout(CEILING, renewed).await.expect("the new authority is never believed");
+    asks(&former).await.unwrap_err();
 }
 
 #[tokio::test(flavor = "multi_thread")]

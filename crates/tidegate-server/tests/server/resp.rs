@@ -206,6 +206,7 @@ async fn with_a_password_only_those_who_know_it_are_answered() {
             "-WRONGPASS invalid username-password pair\r\n+OK\r\n+PONG\r\n",
         )
         .await;
+    assert_has(&metrics(&world).await, r#"ratelimit_callers_refused_total{door="resp",reason="secret"} 1"#);
     let mut config = config();
     config.resp.password_file = Some(folder.path().join("nowhere"));
     assert!(matches!(start(&config).await, Err(Error::Secret { .. })));

@@ -94,6 +94,11 @@ async fn an_api_with_a_token_answers_whoever_knows_it() {
     assert_eq!(authorize(&world, "x-tidegate-token: 0123456789abcdeX\r\n").await.status, 401);
     assert_eq!(authorize(&world, &format!("x-tidegate-token: {TOKEN}\r\n")).await.status, 200);
     assert_eq!(ask(world.http(), "GET", "/healthz", "").await.status, 200);
+    let metrics = ask(world.admin(), "GET", "/metrics", "").await.body;
+    assert!(
+        metrics.contains("ratelimit_callers_refused_total{door=\"http\",reason=\"secret\"} 5\n"),
+        "{metrics}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

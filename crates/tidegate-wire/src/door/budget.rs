@@ -3,6 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
+/// Bytes of a body, of a head or of an answer that need no room of the door's: there are as many as requests under way. So whoever
+/// needs little is served, whoever has taken the room.
+pub const FREE_BYTES: usize = 4 << 10;
+
 #[derive(Debug)]
 pub(crate) struct Budget {
     taken: AtomicUsize,
@@ -68,7 +72,10 @@ impl Share<'_> {
 
 impl Drop for Share<'_> {
     fn drop(&mut self) {
-        self.budget.give_back(self.bytes);
+        // All cores share that number, and most have taken nothing.
+        if self.bytes > 0 {
+            self.budget.give_back(self.bytes);
+        }
     }
 }
 
@@ -89,7 +96,8 @@ impl Room {
         Self(Arc::new(Budget::new(most)))
     }
 
-    /// Holds so many bytes, if they are there. Whoever is alone always has room.
+    /// Holds so many bytes, if they are there: half of the room is for bodies alone, so that they can come in however many answers
+    /// wait to be taken. Whoever is alone always has room.
     ///
     /// ```
     /// let room = tidegate_wire::door::Room::new(10);
@@ -99,7 +107,7 @@ impl Room {
     /// assert!(room.hold(1).is_some());
     /// ```
     pub fn hold(&self, bytes: usize) -> Option<Held> {
-        let took = self.0.take(bytes, |all| all == bytes || all <= self.0.most);
+        let took = self.0.take(bytes, |all| all == bytes || all <= self.0.most / 2);
         took.then(|| Held { room: self.clone(), bytes })
     }
 
@@ -133,11 +141,12 @@ mod tests {
 
     #[test]
     fn what_is_held_counts_among_the_shares() {
-        let room = Room::new(10);
+        let room = Room::new(20);
         let mut share = room.budget().share();
         assert!(share.grow(4));
         let held = room.hold(6).unwrap();
-        assert!(room.hold(1).is_none() && !share.grow(1));
+        assert!(room.hold(1).is_none(), "the other half is for bodies");
+        assert!(share.grow(10) && !share.grow(1));
         drop((share, held));
         assert_eq!((room.budget().taken(), room.budget().refused()), (0, 2));
     }

@@ -19,7 +19,8 @@ pub(crate) fn refusal<'r>(request: &'r Request<'_>, said: String) -> Response<'r
         statuses: smallvec![over; request.descriptors.len()],
         to_client,
         to_upstream: Vec::new(),
-        body: Problem::of_request(StatusCode::BAD_REQUEST, said).to_json(),
+        // The status is Envoy's: that of all refusals, and this one unless it is told another.
+        body: Problem::of_request(StatusCode::TOO_MANY_REQUESTS, said).to_json(),
         metadata: Metadata::of_refusal(request),
     }
 }

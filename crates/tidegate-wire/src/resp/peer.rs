@@ -84,6 +84,10 @@ impl Peer {
         Err(Wrong::with_code("WRONGPASS", "invalid username-password pair"))
     }
 
+    pub(super) fn failures(&self) -> u64 {
+        self.failures.into()
+    }
+
     /// It wants to go.
     pub(super) fn leave(&mut self) {
         self.is_leaving = true;

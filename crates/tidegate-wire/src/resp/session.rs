@@ -133,6 +133,7 @@ impl<S: Store + 'static> Session<'_, S> {
                     }
                     if !pay(share, replies) {
                         replies.bytes.truncate(before);
+                        replies.bytes.shrink_to(USUAL_REPLY_BYTES);
                         replies.error("ERR", "too many long replies at once; try again in 1 s");
                         break Next::Close;
                     }
@@ -149,7 +150,7 @@ impl<S: Store + 'static> Session<'_, S> {
         };
         waiting.all(replies).await;
         *whole = replies.bytes.len();
-        next
+        if pay(share, replies) { next } else { Next::Close }
     }
 
     /// The same without waiting, on the stack; `None` if the store makes callers wait.
@@ -184,6 +185,11 @@ impl<S: Store + 'static> Session<'_, S> {
     pub fn broke(&mut self) {
         self.replies.bytes.truncate(self.whole);
         self.replies.error("ERR", "something broke on the way");
+    }
+
+    /// How many of the passwords that were said are not it.
+    pub fn wrong_passwords(&self) -> u64 {
+        self.peer.failures()
     }
 
     /// Whether no command has come in part.

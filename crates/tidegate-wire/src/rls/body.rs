@@ -62,13 +62,18 @@ fn check(bytes: &[u8]) -> Result<(), Status> {
 /// The body of an answer: a message and how the call ended, or nothing if its head says all.
 #[derive(Debug)]
 pub struct Reply {
-    message: Option<Bytes>,
+    message: Option<Vec<u8>>,
     ended: bool,
 }
 
 impl Reply {
-    pub(super) fn new(message: Bytes) -> Self {
+    pub(super) fn new(message: Vec<u8>) -> Self {
         Self { message: Some(message), ended: false }
+    }
+
+    /// The message as it was written, for whoever sends it otherwise than as a body. How the call ended is still to be sent.
+    pub fn take(&mut self) -> Option<Vec<u8>> {
+        self.message.take()
     }
 }
 
@@ -87,8 +92,8 @@ impl Body for Reply {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if let Some(message) = self.message.take() {
-            return Poll::Ready(Some(Ok(Frame::data(message))));
+        if let Some(message) = self.take() {
+            return Poll::Ready(Some(Ok(Frame::data(message.into()))));
         }
         if self.is_end_stream() {
             return Poll::Ready(None);
@@ -103,6 +108,14 @@ impl Body for Reply {
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::default()
+        at_least(self.message.as_ref().map_or(0, Vec::len))
     }
+}
+
+/// How long an answer is, for whoever keeps it. That there is no more is not said: it would be told in the head, where gRPC has no place
+/// for it.
+pub(crate) fn at_least(bytes: usize) -> SizeHint {
+    let mut hint = SizeHint::default();
+    hint.set_lower(bytes as u64);
+    hint
 }

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE};
-use http::request::Parts;
-use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Body;
 use tidegate_store::Store;
 use tonic::Status;
@@ -34,15 +33,41 @@ pub(super) fn begin<S: Store + 'static, B>(
     peer: Option<&Peer>,
 ) -> Begun<B> {
     let (head, body) = request.into_parts();
-    let asker = refused(&head).map_or_else(
+    let said = Said::by(&head.headers);
+    let asker = refused(&head.method, &said).map_or_else(
         || {
-            let deadline = deadline::of(&head.headers);
+            let deadline = said.timeout.and_then(deadline::read);
             let caller = door.settings().trust.caller(peer, &head.headers);
             Ok(Asker { deadline, patience: door.patience(deadline), caller })
         },
         |answer| Err(Box::new(answer)),
     );
     Begun { body, asker }
+}
+
+/// What the head of a call says about it.
+#[derive(Default)]
+struct Said<'h> {
+    content: Option<&'h HeaderValue>,
+    encoding: Option<&'h HeaderValue>,
+    timeout: Option<&'h HeaderValue>,
+}
+
+impl<'h> Said<'h> {
+    /// Goes through the head once: there is little in it, and to look for a name costs more than to see it. The first of a name counts.
+    fn by(headers: &'h HeaderMap) -> Self {
+        let mut said = Self::default();
+        for (name, value) in headers {
+            let place = match name {
+                name if *name == CONTENT_TYPE => &mut said.content,
+                name if *name == ENCODING => &mut said.encoding,
+                name if *name == deadline::TIMEOUT => &mut said.timeout,
+                _ => continue,
+            };
+            place.get_or_insert(value);
+        }
+        said
+    }
 }
 
 /// Whoever waits carries this about, so that there should be little of it: what is large is used where it lies, or is put apart.
@@ -77,16 +102,14 @@ where
 }
 
 /// The answer to what does not speak gRPC as we do, if it does not.
-fn refused(head: &Parts) -> Option<Response<Reply>> {
-    let content = head.headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
-    let encoding = head.headers.get(&ENCODING);
-    if head.method != Method::POST {
+fn refused(method: &Method, said: &Said<'_>) -> Option<Response<Reply>> {
+    if *method != Method::POST {
         let mut response = no_call(StatusCode::METHOD_NOT_ALLOWED);
         response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
         Some(response)
-    } else if content.is_none_or(|content| !content.starts_with(GRPC.as_bytes())) {
+    } else if said.content.is_none_or(|content| !content.as_bytes().starts_with(GRPC.as_bytes())) {
         Some(no_call(StatusCode::UNSUPPORTED_MEDIA_TYPE))
-    } else if encoding.is_some_and(|encoding| encoding != "identity") {
+    } else if said.encoding.is_some_and(|encoding| encoding != "identity") {
         let mut response: Response<Reply> = Status::unimplemented(COMPRESSED).into_http();
         response.headers_mut().insert("grpc-accept-encoding", HeaderValue::from_static("identity"));
         Some(response)
@@ -111,17 +134,21 @@ struct Asker {
 
 /// Asks a store that answers at once. What is large about it stays on the stack.
 #[inline(never)]
-fn ask_at_once<S: Store + 'static>(door: &Door<S>, asker: &Asker, message: &[u8]) -> Result<Bytes, Status> {
+fn ask_at_once<S: Store + 'static>(door: &Door<S>, asker: &Asker, message: &[u8]) -> Result<Vec<u8>, Status> {
     let answer = at_once(pin!(ask(door, asker, message)));
     answer.unwrap_or_else(|| Err(Status::unavailable("the store did not answer")))
 }
 
 /// Asks a store that makes callers wait, as long as this one does.
-async fn within<S: Store + 'static>(door: &Door<S>, asker: &Asker, message: &[u8]) -> Result<Bytes, Status> {
+async fn within<S: Store + 'static>(
+    door: &Door<S>,
+    asker: &Asker,
+    message: &[u8],
+) -> Result<Vec<u8>, Status> {
     deadline::within(asker.deadline, ask(door, asker, message)).await?
 }
 
-async fn ask<S: Store + 'static>(door: &Door<S>, asker: &Asker, message: &[u8]) -> Result<Bytes, Status> {
+async fn ask<S: Store + 'static>(door: &Door<S>, asker: &Asker, message: &[u8]) -> Result<Vec<u8>, Status> {
     let mut request = ratelimit::Request { patience: asker.patience, ..ratelimit::Request::default() };
     decode::request(message, &mut request).map_err(|wrong| {
         door.note_malformed();

@@ -3,15 +3,20 @@
 use std::future::Future;
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderName};
+use http::{HeaderName, HeaderValue};
 use tonic::Status;
 
-const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
+pub(super) const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 
 /// How long the caller waits, if it says so: `grpc-timeout`, at most eight digits and a unit. What cannot be read is as if
 /// it were not there.
-pub(crate) fn of(headers: &HeaderMap) -> Option<Duration> {
-    parse(headers.get(&TIMEOUT)?.to_str().ok()?)
+#[cfg(feature = "v1")]
+pub(crate) fn of(headers: &http::HeaderMap) -> Option<Duration> {
+    read(headers.get(&TIMEOUT)?)
+}
+
+pub(super) fn read(value: &HeaderValue) -> Option<Duration> {
+    parse(value.to_str().ok()?)
 }
 
 /// The answer, unless the caller is gone before.

@@ -1,6 +1,5 @@
 //! What Envoy is sent.
 
-use bytes::Bytes;
 use serde_json::{Map, Value as Json};
 
 use super::protobuf::Writer;
@@ -18,7 +17,7 @@ fn room(response: &Response<'_>) -> usize {
 }
 
 /// A `RateLimitResponse`, in the frame of a gRPC message.
-pub(super) fn response(response: &Response<'_>) -> Bytes {
+pub(super) fn response(response: &Response<'_>) -> Vec<u8> {
     let mut out = Writer(Vec::with_capacity(room(response)));
     // Not compressed, and so long.
     out.0.extend_from_slice(&[0; FRAME]);
@@ -36,7 +35,7 @@ pub(super) fn response(response: &Response<'_>) -> Bytes {
     out.message(6, |out| metadata(out, &response.metadata));
     let length = u32::try_from(out.0.len() - FRAME).unwrap_or(u32::MAX);
     out.0[1..FRAME].copy_from_slice(&length.to_be_bytes());
-    Bytes::from(out.0)
+    out.0
 }
 
 /// Bytes before a message.

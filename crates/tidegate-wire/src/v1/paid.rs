@@ -8,8 +8,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{Request, Response};
-use http_body::Body;
+use http::{HeaderMap, Request, Response};
+use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt as _, Full};
 use tidegate_store::Store;
 use tonic::server::NamedService;
@@ -17,7 +17,7 @@ use tonic::server::NamedService;
 use super::Service;
 use super::proto::limits_server::{LimitsServer, SERVICE_NAME};
 use crate::door::Door;
-use crate::rls::framed;
+use crate::rls::{at_least, framed};
 
 /// The service, ready to be added to a tonic server. Clones are the same.
 pub struct Paid<S> {
@@ -65,8 +65,40 @@ where
 async fn written(answer: Response<tonic::body::Body>) -> Response<tonic::body::Body> {
     let (head, body) = answer.into_parts();
     match body.collect().await {
-        Ok(body) => Response::from_parts(head, tonic::body::Body::new(body.map_err(|never| match never {}))),
+        Ok(body) => {
+            let trailers = body.trailers().cloned();
+            let written =
+                Written { message: Some(body.to_bytes()).filter(|bytes| !bytes.is_empty()), trailers };
+            Response::from_parts(head, tonic::body::Body::new(written))
+        }
         Err(status) => status.into_http(),
+    }
+}
+
+/// The message of an answer, and how the call ended.
+struct Written {
+    message: Option<Bytes>,
+    trailers: Option<HeaderMap>,
+}
+
+impl Body for Written {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let message = self.message.take().map(Frame::data);
+        Poll::Ready(message.or_else(|| self.trailers.take().map(Frame::trailers)).map(Ok))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.message.is_none() && self.trailers.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        at_least(self.message.as_ref().map_or(0, Bytes::len))
     }
 }
 

@@ -170,8 +170,8 @@ async fn said_to(service: Paid<Reference>, body: Vec<u8>) -> Code {
 }
 
 #[tokio::test]
-async fn messages_pay_for_their_room_and_are_whole() {
-    let settings = DoorSettings { max_body_bytes: 100, max_bodies_bytes: 150, ..DoorSettings::default() };
+async fn messages_are_whole() {
+    let settings = DoorSettings { max_body_bytes: 100, ..DoorSettings::default() };
     let (door, _) = door_to(Reference::new(), RULES, settings);
     let asked = check(&[("api_key", "k")]).encode_to_vec();
     let length = u8::try_from(asked.len()).unwrap();
@@ -189,9 +189,22 @@ async fn messages_pay_for_their_room_and_are_whole() {
         assert_eq!(said_to(service(door.clone()), body.clone()).await, expected, "{body:?}");
         assert_eq!(door.body_bytes(), 0);
     }
+}
+
+#[tokio::test]
+async fn long_messages_pay_for_their_room() {
+    let settings = DoorSettings { max_body_bytes: 8000, max_bodies_bytes: 1, ..DoorSettings::default() };
+    let (door, _) = door_to(Reference::new(), RULES, settings);
+    let call = |value: String| {
+        let asked = check(&[("api_key", "k"), ("note", &value)]).encode_to_vec();
+        let length = u32::try_from(asked.len()).unwrap().to_be_bytes();
+        said_to(service(door.clone()), [&[0], length.as_slice(), &asked].concat())
+    };
+    let long = || call("a".repeat(6000));
+    assert_eq!(long().await, Code::Ok);
+    assert_eq!(door.body_bytes(), 0);
     let mut others = door.bodies().share();
-    assert!(others.grow(140));
-    assert_eq!(said_to(service(door.clone()), sound.clone()).await, Code::ResourceExhausted);
-    drop(others);
-    assert_eq!(said_to(service(door.clone()), sound).await, Code::Ok);
+    assert!(others.grow(8000));
+    assert_eq!(long().await, Code::ResourceExhausted);
+    assert_eq!(call("short".to_owned()).await, Code::Ok, "whoever needs little is served");
 }

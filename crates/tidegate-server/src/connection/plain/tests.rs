@@ -47,6 +47,7 @@ async fn door(short: bool) -> Arc<Door> {
         shortcut: short.then(|| Shortcut::Check(Checks::new(way.clone()))),
         room: way.room().clone(),
         app: crate::http::app(way, &health, None),
+        goes_on: |_| false,
         late: crate::http::late,
         broken: crate::http::broken,
         busy: crate::http::busy,
@@ -351,29 +352,33 @@ async fn next_frame(stream: &mut DuplexStream) -> Option<(u8, u8, Vec<u8>)> {
     Some((head[3], head[4], payload))
 }
 
+/// A door where answers have so much time to be taken, long before a connection is idle or old.
+async fn patient(short: bool, taking: Duration) -> Arc<Door> {
+    let mut door = Arc::into_inner(door(short).await).unwrap();
+    (door.limits.idle_timeout, door.limits.connection_age) = (100 * taking, 100 * taking);
+    (door.limits.request_timeout, door.limits.header_timeout) = (taking, 100 * taking);
+    Arc::new(door)
+}
+
+/// There is no room for a byte of an answer, or for one.
 #[tokio::test(start_paused = true)]
 async fn whoever_takes_no_answers_over_http2_is_closed_in_time() {
     const DATA: u8 = 0;
     const HEADERS: u8 = 1;
     const PING: u8 = 6;
-    for short in [true, false] {
-        let mut door = Arc::into_inner(door(short).await).unwrap();
-        // Long before it is idle or old; and whether it is there is asked meanwhile.
-        let taking = KEEP_ALIVE.0 + KEEP_ALIVE.1;
-        (door.limits.idle_timeout, door.limits.connection_age) = (100 * taking, 100 * taking);
-        door.limits.request_timeout = taking;
-        let (mut ours, _serving) = connect(Arc::new(door));
+    // Whether it is there is asked meanwhile.
+    let taking = KEEP_ALIVE.0 + KEEP_ALIVE.1;
+    for (short, window) in [(true, 0), (false, 0), (true, 1), (false, 1)] {
+        let (mut ours, _serving) = connect(patient(short, taking).await);
         let start = Instant::now();
-        // There is no room for a byte of an answer.
-        ours.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\x06\x04\0\0\0\0\0\0\x04\0\0\0\0")
-            .await
-            .unwrap();
+        ours.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\x06\x04\0\0\0\0\0\0\x04\0\0\0").await.unwrap();
+        ours.write_all(&[window]).await.unwrap();
         // GET http://a/healthz, and no more of it.
         ours.write_all(b"\0\0\x0f\x01\x05\0\0\0\x01\x82\x86\x04\x08/healthz\x01\x01a").await.unwrap();
-        let (mut heads, mut asked) = (0, 0);
+        let (mut heads, mut asked, mut bytes) = (0, 0, 0);
         while let Some((kind, flags, payload)) = next_frame(&mut ours).await {
-            assert!(kind != DATA || payload.is_empty(), "it was sent what it has no room for");
             heads += usize::from(kind == HEADERS);
+            bytes += if kind == DATA { payload.len() } else { 0 };
             if kind == PING && flags == 0 {
                 asked += 1;
                 drop(ours.write_all(&[&b"\0\0\x08\x06\x01\0\0\0\0"[..], &payload].concat()).await);
@@ -381,6 +386,48 @@ async fn whoever_takes_no_answers_over_http2_is_closed_in_time() {
         }
         let took = start.elapsed();
         assert!(heads == 1 && asked > 0, "{heads} answers, {asked} pings");
+        assert_eq!(bytes, usize::from(window));
         assert!((taking..=2 * taking + 2 * PATIENCE).contains(&took), "{took:?}");
     }
+}
+
+/// Over HTTP/1 too, and the answer keeps its room until then.
+#[tokio::test(start_paused = true)]
+async fn whoever_reads_no_answers_is_closed_in_time() {
+    let taking = Duration::from_secs(30);
+    let door = patient(false, taking).await;
+    let (mut ours, theirs) = tokio::io::duplex(1 << 10);
+    let (_going, phase) = watch::channel(Phase::Serving);
+    let peer = Peer::at("192.0.2.1:4711".parse().unwrap());
+    let serving = tokio::spawn(Arc::clone(&door).drive((theirs, peer), phase));
+    let start = Instant::now();
+    ours.write_all(b"GET /openapi.json HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+    tokio::time::sleep(taking / 2).await;
+    let all_but_none = door.room.hold(DoorSettings::default().max_bodies_bytes / 2);
+    assert!(all_but_none.is_none(), "an answer that waits takes its room");
+    serving.await.unwrap();
+    let took = start.elapsed();
+    assert!((taking..=2 * taking + 2 * PATIENCE).contains(&took), "{took:?}");
+    assert!(door.room.hold(DoorSettings::default().max_bodies_bytes / 2).is_some());
+}
+
+/// A peer that does not hear that the connection is old, and always has a request that it has not sent to its end.
+#[tokio::test(start_paused = true)]
+async fn an_old_connection_ends_whatever_its_peer_begins() {
+    let (mut ours, _serving) = connect(door(false).await);
+    let start = Instant::now();
+    ours.write_all(PREFACE).await.unwrap();
+    let begin = async |ours: &mut DuplexStream, number: u8| {
+        // POST http://a/v1/peek, and more to come.
+        let head = [b"\0\0\x0f\x01\x04\0\0\0".as_slice(), &[number], b"\x83\x86\x04\x08/v1/peek\x01\x01a"];
+        ours.write_all(&head.concat()).await.is_ok()
+    };
+    for number in (1..255).step_by(2) {
+        if !begin(&mut ours, number).await {
+            break;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    let (took, most) = (start.elapsed(), AGE * 11 / 10 + REQUEST_TIMEOUT + 3 * PATIENCE);
+    assert!((AGE * 9 / 10..=most).contains(&took), "{took:?}");
 }

@@ -1,6 +1,7 @@
 //! What is known of the request that a proxy asks about: from the connection, from headers and from the route's address.
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 
 use http::header::HOST;
 use http::request::Parts;
@@ -38,14 +39,17 @@ impl<'r> Facts<'r> {
         let (trust, headers) = (&door.settings().forward_trust, &request.headers);
         let caller = trust.caller(request.extensions.get(), headers);
         let mut facts = Self { known: Vec::new(), trust, caller };
-        facts.add_client(headers);
-        facts.add_target(query.from, request)?;
+        // What the address says goes before what proxies say by custom.
         for (header, attribute) in &query.headers {
-            facts.claim(attribute, one(headers, header)?);
+            if let Some(value) = one(headers, header)? {
+                facts.claim(attribute, Some(mapped(attribute, value)?));
+            }
         }
         for (attribute, value) in &query.attributes {
-            facts.claim(attribute, Some(Cow::Borrowed(value)));
+            facts.claim(attribute, Some(mapped(attribute, Cow::Borrowed(value))?));
         }
+        facts.add_client(headers);
+        facts.add_target(query.from, request)?;
         facts.add_what_rules_ask_of(headers, door, &query.domain);
         Ok(facts)
     }
@@ -103,8 +107,7 @@ impl<'r> Facts<'r> {
             }
             _ => target,
         };
-        let slash = if target.starts_with('/') { "" } else { "/" };
-        self.claim("path", Some(path::normal(&format!("{slash}{target}")).into_owned().into()));
+        self.claim("path", Some(path_of(target).into()));
     }
 
     /// Headers that rules speak of by their own names. Others are left out: a client could send any number.
@@ -137,6 +140,25 @@ impl<'r> Facts<'r> {
     fn add(&mut self, attribute: impl Into<Cow<'r, str>>, value: impl Into<Cow<'r, str>>) {
         self.known.push((attribute.into(), value.into()));
     }
+}
+
+/// A value that the address maps, in the form that the attribute has however it comes.
+fn mapped<'v>(attribute: &str, value: Cow<'v, str>) -> Result<Cow<'v, str>, Wrong> {
+    match attribute {
+        "ip" => match value.trim().parse::<IpAddr>() {
+            Ok(address) => Ok(address.to_canonical().to_string().into()),
+            Err(_) => Err(Wrong("what the address maps to `ip` is not the address of a client".to_owned())),
+        },
+        "path" => Ok(path_of(&value).into()),
+        "host" => Ok(host(&value).into()),
+        _ => Ok(value),
+    }
+}
+
+/// A path in its one form.
+fn path_of(target: &str) -> String {
+    let slash = if target.starts_with('/') { "" } else { "/" };
+    path::normal(&format!("{slash}{target}")).into_owned()
 }
 
 /// The value of a header that says one thing. Who sends two of a kind may mean one for us and one for the API.

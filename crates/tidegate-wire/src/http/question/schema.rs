@@ -145,6 +145,7 @@ fn properties() -> Value {
         "idempotency_key": {
             "description": "Under it, the same check is charged once within 24 hours, however often it is delivered.",
             "type": ["string", "null"],
+            "minLength": 1,
             "maxLength": MAX_NAME_BYTES,
         },
     })

@@ -30,6 +30,11 @@ async fn what_is_wrong_is_named_and_not_repeated() {
         ("/v1/check", r#"{"domain":""}"#.into(), "the domain is empty; name the domain whose rules apply"),
         (
             "/v1/check",
+            r#"{"domain":"api","idempotency_key":""}"#.into(),
+            "the idempotency key is empty; leave it out, or use a new key for each request",
+        ),
+        (
+            "/v1/check",
             r#"{"domain":["s3cret"]}"#.into(),
             "`domain` of the check is a list and should be text",
         ),

@@ -31,6 +31,27 @@ fn throttle_answers_as_throttlecrab_with_seconds_rounded_up() {
     assert_eq!(ask("CL.THROTTLE k 2 10 1 0"), "*5 :0 :3 :1 :-1 :1", "the same counter");
 }
 
+/// What the real server replies, line by line: the same but for the fourth number, which is another time there, and seconds, which it cuts
+/// off.
+#[test]
+fn throttle_replies_as_the_real_server_does() {
+    let (service, _) = service();
+    let mut session = service.session();
+    let recorded = include_str!("throttlecrab.txt").lines().filter(|line| !line.starts_with('#'));
+    let mut refused = 0;
+    for (asked, theirs) in recorded.filter_map(|line| line.split_once(" -> ")) {
+        let numbers =
+            |text: &str| -> Vec<i64> { text.split(' ').map(|word| word.parse().unwrap()).collect() };
+        let reply = line(&mut session, asked).replace(':', "");
+        let (ours, theirs) = (numbers(reply.strip_prefix("*5 ").unwrap()), numbers(theirs));
+        assert_eq!(ours[..3], theirs[..3], "{asked}");
+        let up = i64::from(theirs[4] > 0);
+        assert_eq!(ours[4], theirs[4] + up, "{asked}");
+        refused += 1 - ours[0];
+    }
+    assert_eq!(refused, 3, "the record has lost its lines");
+}
+
 #[test]
 fn numbers_that_cannot_be_are_errors_and_nothing_breaks() {
     let (service, _) = service();

@@ -123,3 +123,40 @@ async fn a_client_cannot_shorten_the_patience_of_the_proxy() {
     ask(&door, PROXY, &format!("{PER_KEY}&timeout_ms=50"), &about).await;
     assert_eq!(store.taken(), [0, 40_000]);
 }
+
+#[tokio::test]
+async fn what_the_address_maps_goes_before_what_proxies_say_by_custom() {
+    let (real, query) =
+        ("x-real-ip", "domain=api&header.x-real-ip=ip&header.x-verb=method&header.x-target=path");
+    let login = |ip| [(real, ip), ("x-verb", "POST"), ("x-target", "//login"), ("x-forwarded-uri", "/")];
+    let door = door();
+    assert_eq!(ask(&door, PROXY, query, &login("192.0.2.7")).await.status, 200);
+    assert_eq!(ask(&door, PROXY, query, &login("192.0.2.8")).await.status, 200, "another client");
+    assert_eq!(ask(&door, PROXY, query, &login("::ffff:192.0.2.7")).await.status, 429, "written otherwise");
+    // The same client, however the proxy tells of it.
+    assert_eq!(ask(&door, PROXY, "domain=api", &FORWARDED).await.status, 429);
+    assert!(limited(PROXY, "domain=api&attribute.method=POST&attribute.path=/login", &FORWARDED[..1]).await);
+    // Without the header, what proxies say by custom.
+    assert!(limited(PROXY, query, &FORWARDED).await);
+}
+
+#[tokio::test]
+async fn a_mapped_address_of_a_stranger_is_its_own_and_rubbish_is_refused() {
+    let (query, door) = ("domain=api&header.x-real-ip=ip", door());
+    let login = |ip| [("x-real-ip", ip), ("x-forwarded-method", "POST"), ("x-forwarded-uri", "/login")];
+    let rubbish = ask(&door, PROXY, query, &login("unknown")).await;
+    assert_eq!(rubbish.status, 400);
+    assert!(rubbish.detail().contains("`ip`"), "{}", rubbish.detail());
+    let before = door.settings().forward_trust.ignored().find(|(name, _)| *name == "ip").unwrap().1;
+    ask(&door, "198.51.100.1:1", query, &login("192.0.2.7")).await;
+    let after = door.settings().forward_trust.ignored().find(|(name, _)| *name == "ip").unwrap().1;
+    assert_eq!(after, before + 1, "what it says is ignored and counted");
+}
+
+#[tokio::test]
+async fn a_refusal_that_is_no_limit_has_the_title_of_its_status() {
+    let twice = [("x-api-key", "a"), ("x-api-key", "b")];
+    let back = ask(&door(), PROXY, "domain=api&deny_status=403&header.x-api-key=api_key", &twice).await;
+    assert_eq!((back.status, back.json()["title"].as_str()), (403, Some("Forbidden")));
+    assert_eq!(back.json()["status"], 403);
+}

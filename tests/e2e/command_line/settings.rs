@@ -1,0 +1,62 @@
+//! Settings that are wrong or do not go together: told by `serve` and, before that, by `validate --config`.
+
+use tokio::net::TcpSocket;
+
+use super::{run, run_with, transcript};
+use crate::folder::Folder;
+use crate::golden;
+use crate::program::Program;
+use crate::tidegate::serve;
+
+const WRONG: &str = "admin: { token: SECRET }
+store: 'rediss//u:SECRET@host'
+limits: { idle_timeout: 0s }
+trust: { peers: [10.0.0.0/40, foo, 10.0.0.1] }
+";
+
+const WITHOUT_EFFECT: &str = "tls: { clients: must, doors: [http] }
+trust: { peers: [{ from: 10.0.0.0/8, doors: [http] }] }
+";
+
+#[tokio::test]
+async fn settings_can_be_checked_before_a_server_starts() {
+    let folder = Folder::new();
+    folder.write("wrong.yaml", WRONG);
+    folder.write("without-effect.yaml", WITHOUT_EFFECT);
+    folder.write("no-file.yaml", "http: { token_file: nowhere }\n");
+    folder.write("good.yaml", "log: { level: warn }\n");
+    std::fs::create_dir(folder.file("rules")).unwrap();
+    folder.write("rules/api.yaml", "domain: api\nrules: [{ name: per-key, by: [api_key], limit: 5/s }]\n");
+    folder.write("with-rules.yaml", "rules: rules\n");
+    let files = ["wrong", "without-effect", "no-file", "good", "with-rules"];
+    let commands = files.map(|file| format!("validate --config {file}.yaml"));
+    let said = transcript(&folder, &commands.each_ref().map(String::as_str)).await;
+    assert!(!said.contains("SECRET"), "{said}");
+    golden::check("settings.txt", &said);
+}
+
+#[tokio::test]
+async fn a_server_does_not_start_with_them_and_tells_of_all_variables() {
+    let folder = Folder::new();
+    folder.write("tidegate.yaml", WITHOUT_EFFECT);
+    let ended = run(&folder, "serve --config tidegate.yaml").await;
+    assert_eq!((ended.code, ended.said.matches("error: ").count()), (Some(3), 3), "{ended:?}");
+    let variables = [("TIDEGATE_LOG_LEVEL", "inof"), ("TIDEGATE_RUNTIME", "fast")];
+    let ended = run_with(&folder, &variables, "serve --http x").await;
+    assert_eq!((ended.code, ended.said.matches("error: ").count()), (Some(3), 3), "{ended:?}");
+    let ended = run(&folder, "serve --http x --grpc y").await;
+    assert_eq!((ended.code, ended.said.matches("error: ").count()), (Some(2), 2), "{ended:?}");
+}
+
+/// A port that is bound and not listened at refuses every connection, and nobody else gets it.
+#[tokio::test]
+async fn a_store_that_cannot_be_reached_is_told_without_its_password() {
+    let bound = TcpSocket::new_v4().unwrap();
+    bound.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let nobody = bound.local_addr().unwrap().to_string();
+    let server = Program::start(serve(&["--store", &format!("redis://me:hush@{nobody}")], None));
+    let told = |line: &str| line.contains("the store cannot be reached").then(|| line.to_owned());
+    let line = server.line("that the store cannot be reached", told).await;
+    assert!(line.contains(&nobody) && line.contains("no connection"), "{line}");
+    assert!(!server.said().contains("hush"), "{}", server.said());
+}
