@@ -103,9 +103,9 @@ fn without_names(back: &str) -> String {
     out
 }
 
-/// Answers line by line; headers have no order.
+/// Answers line by line; headers have no order. Whoever asks by HTTP/1.0 is answered so.
 fn in_order(back: &str) -> Vec<Vec<&str>> {
-    back.split("HTTP/1.1 ")
+    back.split("HTTP/1.")
         .map(|answer| {
             let mut lines: Vec<&str> = answer.split("\r\n").collect();
             lines.sort_unstable();
@@ -186,7 +186,7 @@ fn any_request() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_short_way_answers_as_the_long_one_does(
@@ -204,7 +204,7 @@ proptest! {
         });
         let (mut short, long) = (in_order(&short), in_order(&long));
         // The long way closes a connection over which a body comes that it does not read.
-        if long.last().is_some_and(|last| last.contains(&"415 Unsupported Media Type")) {
+        if long.last().is_some_and(|last| last.iter().any(|line| line.contains("415 Unsupported Media Type"))) {
             short.truncate(long.len());
         }
         prop_assert_eq!(short, long);
