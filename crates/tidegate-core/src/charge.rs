@@ -308,6 +308,14 @@ impl Plan {
         self.entries.iter().rev().take_while(|entry| entry.group == self.groups).count()
     }
 
+    /// The same charges at no cost: what is asked then is how things stand.
+    #[must_use]
+    pub fn at_no_cost(&self) -> Self {
+        let mut free = self.clone();
+        free.entries.iter_mut().for_each(|entry| entry.cost = 0);
+        free
+    }
+
     /// How many charges it has.
     pub fn len(&self) -> usize {
         self.entries.len()

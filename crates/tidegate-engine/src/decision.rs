@@ -187,6 +187,11 @@ impl Decision {
         matches!(self.deciding, Some(Deciding::Nobody(trouble, _)) if trouble != Trouble::LastResort)
     }
 
+    /// Whether nobody counted anything for it, for whatever reason.
+    pub fn is_uncounted(&self) -> bool {
+        matches!(self.deciding, Some(Deciding::Nobody(..)))
+    }
+
     /// Every limit that had a word in it, in the order of the rules, enforcing ones first.
     pub fn limits(&self) -> impl ExactSizeIterator<Item = LimitView<'_>> {
         Limits::new(self)

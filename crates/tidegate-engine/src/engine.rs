@@ -202,7 +202,8 @@ impl<S: Store> Engine<S> {
         Ok(until)
     }
 
-    /// Gives back what such a check is charged, as far as it still counts; what is left then.
+    /// Gives back what such a check is charged, as far as it still counts; what is left then. If nobody could give it back, the
+    /// decision is uncounted.
     pub async fn refund(
         &self,
         check: &Check<'_>,
@@ -214,12 +215,12 @@ impl<S: Store> Engine<S> {
         let mut way = Way::new(&mut plan, &mut decision);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
-        ask(&mut way, |plan, now| async move {
-            self.store.refund(plan, charged_at, now).await?;
-            self.store.read(plan, now).await
-        })
-        .await;
+        let is_given_back = self.refund_and_read(&mut way, charged_at).await;
         self.settle(&mut way, (check, Asked::ToSee))?;
+        // It is given back even if nobody could say what is left.
+        if is_given_back && decision.is_uncounted() {
+            decision.deciding = None;
+        }
         decision.outcome = Outcome::Allow;
         decision.holds = false;
         Ok(decision)
@@ -355,6 +356,24 @@ impl<S: Store> Engine<S> {
         let terms = plan.charges().filter_map(|charge| charge.limit.term_us());
         let until = now.plus_us(terms.max().unwrap_or(0));
         self.remember(id, Held { plan, what: What::Slots, times, until }, now);
+    }
+
+    /// Gives back what the plan says and looks how things stand then; whether it was given back.
+    async fn refund_and_read(&self, way: &mut Way<'_>, charged_at: Timestamp) -> bool {
+        if way.plan.is_empty() {
+            return matches!(way.silence, Silence::NotAsked);
+        }
+        let now = way.decision.at;
+        way.silence = match contained(async { self.store.refund(way.plan, charged_at, now).await }).await {
+            Ok(Ok(())) => {
+                let free = way.plan.at_no_cost();
+                ask(way, |_, now| self.store.read(&free, now)).await;
+                return true;
+            }
+            Ok(Err(error)) => Silence::Failed(error),
+            Err(Panicked) => Silence::Panicked,
+        };
+        false
     }
 
     /// Gives back what was paid in vain.

@@ -32,13 +32,13 @@ impl Callers {
     /// Reads the tokens; they are among those that are kept up with from now on.
     pub(crate) fn read(config: &Config, kept: &mut Vec<Kept>) -> Result<Self, Error> {
         let mut from = config.trust.clone();
-        let grants = from.peers.iter().map(|peer| grant(peer, "trust.peers", kept));
-        let mut grants = grants.collect::<Result<Vec<_>, _>>()?;
+        let mut named: Vec<_> = vec!["trust.peers"; from.peers.len()];
         if let Some(path) = from.token_file.take() {
-            let peer = TrustedPeer { token_file: Some(path), ..TrustedPeer::default() };
-            grants.push(grant(&peer, "trust.token_file", kept)?);
-            from.peers.push(peer);
+            from.peers.push(TrustedPeer { token_file: Some(path), ..TrustedPeer::default() });
+            named.push("trust.token_file");
         }
+        let grants = from.peers.iter().zip(named).map(|(peer, setting)| grant(peer, setting, kept));
+        let grants = Error::every(grants)?;
         let forwarded = Trust::only_forwarded(granted(&from, &grants, "authorize"), &from.attributes);
         Ok(Self { from, grants, forwarded })
     }

@@ -108,18 +108,35 @@ pub enum Error {
 }
 
 impl Error {
-    /// None, one, or all of several.
-    pub(crate) fn of_all(mut all: Vec<Self>) -> Result<(), Self> {
-        match all.len() {
-            0 => Ok(()),
-            1 => Err(all.remove(0)),
-            _ => Err(Self::Several { all }),
+    /// Both, or all that is wrong with either.
+    pub(crate) fn both<A, B>(one: Result<A, Self>, other: Result<B, Self>) -> Result<(A, B), Self> {
+        match (one, other) {
+            (Ok(one), Ok(other)) => Ok((one, other)),
+            (Err(error), Ok(_)) | (Ok(_), Err(error)) => Err(error),
+            (Err(one), Err(other)) => {
+                let all = one.into_each().into_iter().chain(other.into_each()).collect();
+                Err(Self::Several { all })
+            }
         }
+    }
+
+    /// Every one, or all that is wrong with any.
+    pub(crate) fn every<T>(all: impl IntoIterator<Item = Result<T, Self>>) -> Result<Vec<T>, Self> {
+        all.into_iter().fold(Ok(Vec::new()), |before, one| {
+            Self::both(before, one).map(|(mut all, one)| {
+                all.push(one);
+                all
+            })
+        })
     }
 
     /// One by one.
     pub fn each(&self) -> &[Self] {
         if let Self::Several { all } = self { all } else { std::slice::from_ref(self) }
+    }
+
+    fn into_each(self) -> Vec<Self> {
+        if let Self::Several { all } = self { all } else { vec![self] }
     }
 
     /// Whether what was configured is wrong, rather than the world.

@@ -57,7 +57,7 @@ pub(crate) fn check(config: &Config) -> Result<(), Error> {
     match &config.store {
         StoreKind::Memory if !config.stores.is_empty() => Err(Error::StoresWithoutStore),
         StoreKind::Memory => Ok(()),
-        StoreKind::Redis(_) => asked(config).and(settings(config)).map(drop),
+        StoreKind::Redis(_) => Error::both(asked(config), settings(config)).map(drop),
     }
 }
 

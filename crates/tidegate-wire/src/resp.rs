@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `CL.THROTTLE key max_burst count period [quantity]` | five integers, as redis-cell |
 //! | `THROTTLE key max_burst count period [quantity]` | five integers, as throttlecrab |
-//! | `TG.CHECK domain [attribute value …] [COST n]` | a decision by the rules: ten things |
+//! | `TG.CHECK domain [attribute value …] [COST n]` | a decision by the rules: eleven things |
 //! | `TG.RELEASE id` | 1 if slots were given back, 0 if there were none |
 //! | `TG.EXPLAIN domain [attribute value …]` | which rules it meets and why not the others, in lines |
 //! | `PING` `ECHO` `HELLO` `AUTH` `CLIENT` `COMMAND` `INFO` `SELECT` `RESET` `QUIT` | as Redis, as far as clients need it |

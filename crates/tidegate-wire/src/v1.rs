@@ -149,13 +149,15 @@ impl<S: Store + 'static> Service<S> {
         let asked =
             Asked { ask, patience: self.door.patience(deadline), caller: self.caller(metadata, extensions) };
         let decision = deadline::within(deadline, self.decide(decode::question(check), asked)).await?;
-        decision.map(Response::new).map_err(|malformed| refused(&malformed))
+        decision.map(Response::new)
     }
 
-    async fn decide(&self, question: Question, asked: Asked) -> Result<proto::Decision, Malformed> {
+    async fn decide(&self, question: Question, asked: Asked) -> Result<proto::Decision, Status> {
         let door = &self.door;
-        let told = |check: &Check<'_>, decided: Result<Decision, Malformed>| {
-            decided.map(|decision| encode::decision(&decision, door.tell(check, &decision)))
+        let told = |check: &Check<'_>, decided: Result<Decision, Malformed>| match decided {
+            Ok(decision) if asked.ask.came_to_nothing(&decision) => Err(busy()),
+            Ok(decision) => Ok(encode::decision(&decision, door.tell(check, &decision))),
+            Err(malformed) => Err(refused(&malformed)),
         };
         door.ask(question, asked, told).await
     }

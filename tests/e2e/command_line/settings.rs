@@ -18,17 +18,25 @@ const WITHOUT_EFFECT: &str = "tls: { clients: must, doors: [http] }
 trust: { peers: [{ from: 10.0.0.0/8, doors: [http] }] }
 ";
 
+const NO_FILES: &str = "http: { token_file: nowhere }
+resp: { password_file: nowhere }
+trust: { doors: [http], token_file: nowhere, peers: [{ token_file: nowhere, doors: [resp] }] }
+tls: { certificate: nowhere, private_key: nowhere }
+store: redis://localhost
+redis: { secret: nowhere, certificate: nowhere }
+";
+
 #[tokio::test]
 async fn settings_can_be_checked_before_a_server_starts() {
     let folder = Folder::new();
     folder.write("wrong.yaml", WRONG);
     folder.write("without-effect.yaml", WITHOUT_EFFECT);
-    folder.write("no-file.yaml", "http: { token_file: nowhere }\n");
+    folder.write("no-files.yaml", NO_FILES);
     folder.write("good.yaml", "log: { level: warn }\n");
     std::fs::create_dir(folder.file("rules")).unwrap();
     folder.write("rules/api.yaml", "domain: api\nrules: [{ name: per-key, by: [api_key], limit: 5/s }]\n");
     folder.write("with-rules.yaml", "rules: rules\n");
-    let files = ["wrong", "without-effect", "no-file", "good", "with-rules"];
+    let files = ["wrong", "without-effect", "no-files", "good", "with-rules"];
     let commands = files.map(|file| format!("validate --config {file}.yaml"));
     let said = transcript(&folder, &commands.each_ref().map(String::as_str)).await;
     assert!(!said.contains("SECRET"), "{said}");

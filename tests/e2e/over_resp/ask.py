@@ -20,7 +20,7 @@ for protocol in (2, 3):
     assert [int(echo) for echo in replies[::2]] == list(range(5000))
     assert [reply[0] for reply in replies[1::2]] == [0] + [1] * 4999
     check = client.execute_command("TG.CHECK", "api", "api_key", key)
-    assert check[0] == 1 and check[5] == b"per-key" and check[9] is None, check
+    assert check[0] == 1 and check[5] == b"per-key" and check[9] is None and check[10] == b"ok", check
     try:
         client.execute_command("TG.CHECK")
     except redis.ResponseError as error:

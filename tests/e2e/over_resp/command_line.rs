@@ -23,6 +23,7 @@ async fn redis_cli_asks_as_it_asks_redis() {
     let checked = ask("TG.CHECK api api_key k1").await;
     assert!(checked.starts_with(" 1) (integer) 1\n"), "{checked}");
     assert!(checked.contains("\"per-key\"\n") && checked.contains("(nil)\n"), "{checked}");
+    assert!(ask("TG.CHECK nowhere").await.ends_with("11) \"no-such-domain\"\n"));
     assert_eq!(server.left("k1").await, 2, "the rules count through all doors");
     let explained = ask("TG.EXPLAIN api api_key k1").await;
     assert!(explained.contains("+ per-key"), "{explained}");

@@ -31,7 +31,7 @@ async fn every_example_of_the_guide_is_answered_as_it_says() {
         let said = printed(&cli, address, &arguments).await;
         let said = said.replace(&server.rules.path().display().to_string(), "rules");
         let real: Vec<&str> = said.trim_end().lines().collect();
-        if let Some(quoted) = real.last().and_then(|line| line.strip_prefix("10) \"")) {
+        if let Some(quoted) = real.iter().find_map(|line| line.strip_prefix("10) \"")) {
             id = quoted.trim_end_matches('"').to_owned();
         }
         let expected: Vec<String> = expected.iter().map(|line| plain(&line.replace(ID, &id))).collect();

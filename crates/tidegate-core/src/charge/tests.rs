@@ -24,6 +24,19 @@ fn charges_keep_their_keys_costs_and_groups() {
 }
 
 #[test]
+fn a_plan_at_no_cost_has_the_same_charges() {
+    let mut plan = Plan::new();
+    plan.charge(Key { home: &[b"a"], own: &[] }, limit(), 5).unwrap();
+    plan.next_group();
+    plan.charge(Key { home: &[b"b"], own: &[] }, limit(), 7).unwrap();
+    let seen = |plan: &Plan| -> Vec<(u8, u64, u16)> {
+        plan.charges().map(|charge| (charge.key.home()[1], charge.cost, charge.group)).collect()
+    };
+    assert_eq!(seen(&plan.at_no_cost()), [(b'a', 0, 0), (b'b', 0, 1)]);
+    assert_eq!(seen(&plan), [(b'a', 5, 0), (b'b', 7, 1)]);
+}
+
+#[test]
 fn one_charge_too_many_is_refused_and_changes_nothing() {
     let mut plan = Plan::new();
     let key = Key { home: &[b"k"], own: &[] };

@@ -17,7 +17,7 @@ fn per_second(amount: u64) -> Limit {
 
 /// A node whose store is away, with a last resort.
 fn away(node: Option<u64>, tenant: Option<u64>) -> Way<Broken> {
-    let mut way = Way::over(Broken { panics: false }, RULES);
+    let mut way = Way::over(Broken::default(), RULES);
     let resort = LastResort::new(node.map(per_second), tenant.map(per_second));
     way.engine = way.engine.with_last_resort(resort);
     way

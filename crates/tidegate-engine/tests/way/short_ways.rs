@@ -98,6 +98,16 @@ fn a_refund_gives_back() {
 }
 
 #[test]
+fn a_refund_of_more_than_was_charged_asks_for_nothing() {
+    let way = Way::new("rules: [{ name: per-user, by: [user], limit: 2/min }]");
+    assert_eq!(way.passing(&[("user", "a")]), 2);
+    let check = Check { attributes: &[("user", "a")], cost: 9, ..Check::new("api") };
+    let refunded = wait(way.engine.refund(&check, way.now, way.now)).unwrap();
+    assert_eq!(remaining(&refunded), [("per-user".into(), 2)]);
+    assert!(refunded.allowed() && refunded.limits().all(|view| view.allows()));
+}
+
+#[test]
 fn the_same_check_delivered_twice_is_charged_once() {
     let way = Way::new("rules: [{ name: per-user, by: [user], limit: 9/min }]");
     let check = |user, key| Check { attributes: user, idempotency_key: Some(key), ..Check::new("api") };

@@ -72,10 +72,10 @@ fn no_rule_has_the_same_counter_whatever_the_key() {
 #[test]
 fn when_nobody_counts_it_passes_as_far_as_the_last_resort_lets_it() {
     for panics in [false, true] {
-        let mut way = Way::over(Broken { panics }, NO_RULES);
+        let mut way = Way::over(Broken { panics, ..Broken::default() }, NO_RULES);
         assert_eq!(passing(&way, b"k", limit(1, 1, 60)), 20);
-        way.engine =
-            Engine::new(Broken { panics }).with_last_resort(LastResort::new(Some(limit(2, 1, 1)), None));
+        way.engine = Engine::new(Broken { panics, ..Broken::default() })
+            .with_last_resort(LastResort::new(Some(limit(2, 1, 1)), None));
         assert_eq!(passing(&way, b"k", limit(1, 1, 60)), 2);
         let Throttled { verdict, state } = ask(&way, b"k", limit(1, 1, 60), 1);
         assert_eq!((verdict.retry_after_us(), state), (Some(SECOND), Consistency::Open));

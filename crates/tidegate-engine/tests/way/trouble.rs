@@ -3,9 +3,11 @@ use tidegate_core::{Plan, Ticket};
 use tidegate_engine::Consistency;
 use tidegate_store::{Answer, Hold, Settlement, StoreError, Verdicts};
 
-/// A store that never answers, in one of two ways.
+/// A store that never answers, in one of two ways; but it may take what is given back.
+#[derive(Default)]
 pub(super) struct Broken {
     pub(super) panics: bool,
+    pub(super) gives_back: bool,
 }
 
 impl Broken {
@@ -38,7 +40,7 @@ impl Store for Broken {
         self.fail()
     }
     async fn refund(&self, _: &Plan, _: Timestamp, _: Timestamp) -> Result<(), StoreError> {
-        self.fail()
+        if self.gives_back { Ok(()) } else { self.fail() }
     }
     async fn raise(&self, _: &Plan, _: Timestamp) -> Result<Verdicts, StoreError> {
         self.fail()
@@ -56,7 +58,7 @@ const RULES: &str = "rules:
 #[test]
 fn a_store_that_cannot_answer_is_decided_by_class() {
     for panics in [false, true] {
-        let way = Way::over(Broken { panics }, RULES);
+        let way = Way::over(Broken { panics, ..Broken::default() }, RULES);
         let of = |attributes: Pairs<'_>| {
             let decision = way.check(attributes);
             assert_eq!((decision.state, decision.reason().as_ref()), (Consistency::Open, "undecided"));
@@ -109,10 +111,21 @@ impl Store for Hasty {
 
 #[test]
 fn a_panic_before_the_first_poll_is_contained_too() {
-    let way = Way::over(Hasty(Broken { panics: true }), RULES);
+    let way = Way::over(Hasty(Broken { panics: true, ..Broken::default() }), RULES);
     assert_eq!(way.check(&[("path", "/a")]).outcome, Outcome::Allow);
     assert_eq!(way.check(&[("path", "/b")]).outcome, Outcome::Deny);
     assert_eq!(way.engine.observed().panics(), 2);
+}
+
+#[test]
+fn what_nobody_could_give_back_is_told_apart_from_what_nobody_could_look_at() {
+    let check = Check { attributes: &[("path", "/b")], ..Check::new("api") };
+    for (panics, gives_back) in [(false, false), (true, false), (false, true), (true, true)] {
+        let way = Way::over(Broken { panics, gives_back }, RULES);
+        let refunded = wait(way.engine.refund(&check, way.now, way.now)).unwrap();
+        assert_eq!((refunded.outcome, refunded.is_uncounted()), (Outcome::Allow, !gives_back));
+        assert_eq!(way.engine.observed().panics(), u64::from(panics));
+    }
 }
 
 #[test]

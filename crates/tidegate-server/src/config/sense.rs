@@ -13,7 +13,7 @@ pub(crate) fn check(config: &Config) -> Result<(), Error> {
     let whole = [exposed(config), without_door(config), nobody_asked(config), nothing_encrypted(config)];
     let peers = config.trust.peers.iter().flat_map(|peer| peers::wrong(peer, config));
     let peers = peers.map(|reason| Error::Trust { reason });
-    Error::of_all(whole.into_iter().flatten().chain(peers).collect())
+    Error::every(whole.into_iter().flatten().chain(peers).map(Err::<(), _>)).map(drop)
 }
 
 /// Says in the log what does not.

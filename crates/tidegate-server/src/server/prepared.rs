@@ -29,31 +29,26 @@ pub(super) struct Prepared {
 /// Says what is wrong with settings, and with what they name: everything that would keep a server from starting, but for its
 /// rules and the world.
 pub fn check(config: &Config) -> Result<(), Error> {
-    Prepared::read(config)?;
-    stack::check(config)
+    Error::both(Prepared::read(config), stack::check(config)).map(drop)
 }
 
 impl Prepared {
-    /// Reads it, if the settings go together.
+    /// Reads it, if the settings go together; all that is wrong with either.
     pub(super) fn read(config: &Config) -> Result<Self, Error> {
-        sense::check(config)?;
         let mut kept = Vec::new();
         let secret = file("headers.partition_secret", config.partition_secret.as_ref()).map(secret::read);
-        let admin_token = file("admin.token_file", config.admin_token.as_ref());
-        let admin_token = admin_token.map(|file| callers::keep(file, &mut kept));
-        let http_token = file("http.token_file", config.http_token.as_ref());
-        let http_token = http_token.map(|file| callers::keep(file, &mut kept));
+        let mut token =
+            |setting, path| file(setting, path).map(|file| callers::keep(file, &mut kept)).transpose();
+        let admin_token = token("admin.token_file", config.admin_token.as_ref());
+        let http_token = token("http.token_file", config.http_token.as_ref());
         let password = file("resp.password_file", config.resp.password_file.as_ref());
         let password = password.map(|file| secret::keep_password(file, &mut kept));
-        Ok(Self {
-            secret: secret.transpose()?,
-            admin_token: admin_token.transpose()?,
-            http_token: http_token.transpose()?,
-            callers: Callers::read(config, &mut kept)?,
-            password: password.transpose()?,
-            tls: Tls::open(&config.tls)?,
-            kept,
-        })
+        let settings = Error::both(sense::check(config), secret.transpose());
+        let tokens = Error::both(Error::both(admin_token, http_token), password.transpose());
+        let callers = Error::both(Callers::read(config, &mut kept), Tls::open(&config.tls));
+        let ((((), secret), tokens), (callers, tls)) = Error::both(Error::both(settings, tokens), callers)?;
+        let ((admin_token, http_token), password) = tokens;
+        Ok(Self { secret, admin_token, http_token, callers, password, tls, kept })
     }
 }
 

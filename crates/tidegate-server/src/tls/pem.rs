@@ -28,11 +28,14 @@ impl Files {
     /// Reads them; `None` if none are named.
     pub(super) fn read(from: &config::Tls) -> Result<Option<Self>, Error> {
         match (&from.certificate, &from.private_key) {
-            (Some(certificate), Some(private_key)) => Ok(Some(Self {
-                certificate: file(certificate)?,
-                private_key: file(private_key)?,
-                authorities: from.client_authorities.as_deref().map(file).transpose()?,
-            })),
+            (Some(certificate), Some(private_key)) => {
+                let own =
+                    Error::both(file(certificate, "tls.certificate"), file(private_key, "tls.private_key"));
+                let authorities = from.client_authorities.as_deref();
+                let authorities = authorities.map(|path| file(path, "tls.client_authorities")).transpose();
+                let ((certificate, private_key), authorities) = Error::both(own, authorities)?;
+                Ok(Some(Self { certificate, private_key, authorities }))
+            }
             (None, None) if from.client_authorities.is_none() => Ok(None),
             _ => Err(Error::HalfTls),
         }
@@ -65,7 +68,8 @@ fn certificates(bytes: &[u8], setting: &str) -> Result<Vec<CertificateDer<'stati
     found.ok().filter(|found| !found.is_empty()).ok_or_else(wrong)
 }
 
-fn file(path: &Path) -> Result<Vec<u8>, Error> {
-    std::fs::read(path)
-        .map_err(|error| Error::Tls { reason: format!("{} cannot be read: {error}", path.display()) })
+fn file(path: &Path, setting: &str) -> Result<Vec<u8>, Error> {
+    std::fs::read(path).map_err(|error| Error::Tls {
+        reason: format!("{setting}: {} cannot be read: {error}", path.display()),
+    })
 }

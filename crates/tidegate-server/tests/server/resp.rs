@@ -56,11 +56,11 @@ async fn limits_that_callers_bring_and_those_of_the_rules_are_kept_and_counted()
     caller.says("THROTTLE k 2 1 3600 2\r\n", "*5\r\n:0\r\n:2\r\n:1\r\n:3600\r\n:").await;
     drop(caller);
     let mut caller = Caller::to(&world).await;
-    caller.says("TG.CHECK api api_key k1\r\n", "*10\r\n:1\r\n:2\r\n:1\r\n:-1\r\n").await;
+    caller.says("TG.CHECK api api_key k1\r\n", "*11\r\n:1\r\n:2\r\n:1\r\n:-1\r\n").await;
     assert_eq!(world.check("k1").await.status, 200, "the same counter, through another door");
     assert_eq!(world.check("k1").await.status, 429);
     let mut other = Caller::to(&world).await;
-    other.says("TG.CHECK api api_key k1\r\n", "*10\r\n:0\r\n:2\r\n:0\r\n:").await;
+    other.says("TG.CHECK api api_key k1\r\n", "*11\r\n:0\r\n:2\r\n:0\r\n:").await;
     let metrics = metrics(&world).await;
     for line in [
         r#"ratelimit_throttles_total{outcome="allowed"} 1"#,

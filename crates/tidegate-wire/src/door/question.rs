@@ -22,6 +22,13 @@ pub(crate) enum Ask {
     Refund(Option<Timestamp>),
 }
 
+impl Ask {
+    /// Whether something was to be given back, and nobody could.
+    pub(crate) fn came_to_nothing(self, decision: &Decision) -> bool {
+        matches!(self, Self::Refund(_)) && decision.is_uncounted()
+    }
+}
+
 /// The same, and who asks.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked {

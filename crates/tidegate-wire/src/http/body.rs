@@ -10,6 +10,7 @@ use serde_json::error::Category;
 use tidegate_store::Store;
 
 use super::fields::Wrong;
+use super::once::Once;
 use super::reply::Reply;
 use crate::door::body::{Stopped, collect};
 use crate::door::{Door, Share};
@@ -72,7 +73,8 @@ where
 }
 
 pub(super) fn json(bytes: &[u8]) -> Result<Value, Box<Problem>> {
-    serde_json::from_slice(bytes).map_err(|error| Box::new(not_json(&error)))
+    let read = serde_json::from_slice::<Once>(bytes);
+    read.map(|Once(value)| value).map_err(|error| Box::new(not_json(&error)))
 }
 
 /// The answer to all methods that a route does not have. The router adds which it has.
@@ -131,6 +133,10 @@ fn too_large(most: usize) -> Problem {
 fn not_json(error: &serde_json::Error) -> Problem {
     let detail = match error.classify() {
         Category::Eof if error.column() == 0 => "the body is empty; send a JSON object".to_owned(),
+        Category::Data => {
+            let (line, column) = (error.line(), error.column());
+            format!("a name is there twice in the JSON, at line {line} column {column}; send it once")
+        }
         Category::Eof => "the body ends in the middle of the JSON".to_owned(),
         _ if error.to_string().starts_with("recursion limit") => "the JSON is nested too deeply".to_owned(),
         _ => format!("the body is not JSON from line {} column {} on", error.line(), error.column()),

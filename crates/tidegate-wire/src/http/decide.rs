@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use tidegate_core::Timestamp;
-use tidegate_engine::Check;
+use tidegate_engine::{Check, Decision, Malformed};
 use tidegate_store::Store;
 
 use super::answer::{Answer, Result, json_reply};
@@ -214,7 +214,13 @@ async fn many<S: Store + 'static>(
 }
 
 async fn decide<S: Store + 'static>(door: &Door<S>, question: Question, asked: Asked) -> Answer {
-    door.ask(question, asked, |check, decided| Answer::to(door, check, &decided)).await
+    let told = |check: &Check<'_>, decided: std::result::Result<Decision, Malformed>| match &decided {
+        Ok(decision) if asked.ask.came_to_nothing(decision) => {
+            Answer::problem(body::busy("it could not be given back; retry in 1 s"))
+        }
+        _ => Answer::to(door, check, &decided),
+    };
+    door.ask(question, asked, told).await
 }
 
 impl swift::Plain<'_> {

@@ -52,7 +52,7 @@ impl<'de: 'b, 'b> Visitor<'de> for Attributes<'b> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs<'b>, A::Error> {
         let mut pairs = Pairs::new();
         while let Some((name, value)) = map.next_entry::<&str, &str>()? {
-            // Of a name that is there twice the last value counts, and the long way knows that.
+            // The long way has words for a name that is there twice.
             if pairs.len() == MOST || pairs.iter().any(|(known, _)| *known == name) {
                 return Err(A::Error::custom("not plain"));
             }

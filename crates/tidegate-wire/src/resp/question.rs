@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 use tidegate_core::Ticket;
+use tidegate_engine::check::MAX_ATTRIBUTES;
 use tidegate_engine::{Check, Decision, LimitView, Settled};
 
 use super::decode::Words;
@@ -15,10 +16,12 @@ use crate::trust::{Caller, Trust};
 /// What stands before the cost: in capitals, because an attribute may have that name too.
 const COST: &[u8] = b"COST";
 
+type Pairs<'b> = SmallVec<[(&'b str, &'b str); 6]>;
+
 /// A question.
 pub(super) struct Question<'b> {
     domain: &'b str,
-    attributes: SmallVec<[(&'b str, &'b str); 6]>,
+    attributes: Pairs<'b>,
     cost: u64,
 }
 
@@ -38,11 +41,11 @@ impl<'b> Question<'b> {
         let attributes = pairs.map(|place| {
             Ok((text("the name of an attribute", word(place))?, text("a value", word(place + 1))?))
         });
-        Ok(Self {
-            domain: text("the domain", word(1))?,
-            attributes: attributes.collect::<Result<_, Wrong>>()?,
-            cost,
-        })
+        let attributes = attributes.collect::<Result<_, Wrong>>()?;
+        if has_a_name_twice(&attributes) {
+            return Err(Wrong::new("an attribute is named twice; name it once"));
+        }
+        Ok(Self { domain: text("the domain", word(1))?, attributes, cost })
     }
 
     /// Leaves out what the caller claims without being trusted.
@@ -62,6 +65,12 @@ impl std::fmt::Debug for Question<'_> {
     }
 }
 
+/// Too many are refused for that.
+fn has_a_name_twice(pairs: &Pairs<'_>) -> bool {
+    let is_behind = |place: usize| pairs[place + 1..].iter().any(|(name, _)| *name == pairs[place].0);
+    pairs.len() <= MAX_ATTRIBUTES && (0..pairs.len()).any(is_behind)
+}
+
 fn text<'b>(what: &str, word: &'b [u8]) -> Result<&'b str, Wrong> {
     str::from_utf8(word).map_err(|_| Wrong::new(format!("{what} should be UTF-8")))
 }
@@ -74,18 +83,18 @@ pub(super) fn ticket(word: &[u8]) -> Result<Ticket, Wrong> {
     number.map(Ticket).ok_or_else(|| Wrong::new("the id should be the 32 hexadecimal digits of a decision"))
 }
 
-/// Writes a decision: ten things, in the order of their usefulness.
+/// Writes a decision: eleven things, in the order of their usefulness.
 ///
 /// Allowed (1 or 0), limit, remaining, retry after and reset after in milliseconds, of the limit that decided (-1 if there is none);
 /// the rule that did; how exact it is; the decision in a word; by how many milliseconds to wait before going on; the id, if there is
-/// something to give back.
+/// something to give back; why, in a word.
 pub(super) fn decision(decision: &Decision, replies: &mut Replies) {
     let limit = decision.deciding_limit();
     let rule = match (&limit, decision.deciding_rule()) {
         (Some(view), _) => Some(view.rule_name()),
         (None, rule) => rule.map(|rule| &*rule.name),
     };
-    replies.array(10);
+    replies.array(11);
     replies.integer(i64::from(decision.allowed()));
     let left = |view: &LimitView<'_>| if view.blocked_us > 0 { 0 } else { view.verdict.remaining };
     replies.count_or_none(limit.map(|view| view.limit.capacity()));
@@ -98,6 +107,7 @@ pub(super) fn decision(decision: &Decision, replies: &mut Replies) {
     replies.count(decision.delay_us.div_ceil(1000));
     let id = decision.holds.then(|| decision_id(decision));
     replies.bulk_or_null(id.as_deref().map(str::as_bytes));
+    replies.bulk(decision.reason().as_bytes());
 }
 
 /// Writes what came of giving something back: 1 if it was done, 0 if there was nothing.

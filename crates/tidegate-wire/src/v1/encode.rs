@@ -1,6 +1,7 @@
 //! What callers are sent.
 
-use tidegate_engine::{Decision, LimitView, Malformed};
+use tidegate_engine::{Decision, LimitView};
+use tonic::Status;
 
 use super::proto;
 use crate::door::{Told, decision_id, milliseconds};
@@ -37,11 +38,11 @@ fn limit(view: &LimitView<'_>) -> proto::Limit {
     }
 }
 
-pub(super) fn result(decided: Result<proto::Decision, Malformed>) -> proto::Result {
+pub(super) fn result(decided: Result<proto::Decision, Status>) -> proto::Result {
     use proto::result::Result as Said;
     let said = match decided {
         Ok(decision) => Said::Decision(decision),
-        Err(malformed) => Said::Invalid(malformed.to_string()),
+        Err(status) => Said::Invalid(status.message().to_owned()),
     };
     proto::Result { result: Some(said) }
 }

@@ -83,6 +83,14 @@ async fn what_was_charged_can_be_given_back() {
 }
 
 #[tokio::test]
+async fn what_nobody_could_give_back_is_told_as_such() {
+    let (door, _) = door_to(Faulty::Failing, RULES, DoorSettings::default());
+    let refund = proto::RefundRequest { check: Some(check(&[("api_key", "k")])), charged_at_ms: None };
+    let error = LimitsClient::new(service(door)).refund(refund).await.unwrap_err();
+    assert_eq!(error.code(), Code::Unavailable);
+}
+
+#[tokio::test]
 async fn several_are_decided_one_after_the_other() {
     let mut client = LimitsClient::new(service(door(RULES).0));
     let bad = proto::CheckRequest { cost: Some(u64::MAX), ..check(&[]) };

@@ -52,9 +52,17 @@ impl<'u> Query<'u> {
             headers: Vec::new(),
             attributes: Vec::new(),
         };
+        // What is unknown ends it, and so do too many attributes: there are never many.
+        let mut said = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            read.take(&decoded(name), decoded(value))?;
+            let name = decoded(name);
+            read.take(&name, decoded(value))?;
+            if said.contains(&name) {
+                return Err(wrong("the address says something twice; say it once"));
+            }
+            // One header may be several attributes.
+            said.extend(Some(name).filter(|name| !name.starts_with("header.")));
         }
         if read.domain.is_empty() {
             return Err(wrong("the address has no `domain`; write /v1/authorize?domain=api"));
@@ -157,7 +165,7 @@ mod tests {
     fn what_the_address_cannot_mean_is_said() {
         let long = "x".repeat(257);
         let value = format!("domain=api&attribute.a={}", "x".repeat(8193));
-        let many = "&attribute.a=1".repeat(129);
+        let many: String = (0..129).map(|number| format!("&attribute.a{number}=1")).collect();
         for (query, says) in [
             (format!("domain={long}"), "a domain of more than 256 bytes"),
             (format!("domain=api&attribute.{long}=1"), "an attribute of more than 256 bytes"),
@@ -165,9 +173,12 @@ mod tests {
             (value, "a value of more than 8192 bytes"),
             (format!("domain=api{many}"), "names more than 128 attributes"),
             ("domain=api&cost=1000000000001".to_owned(), "`cost` should be at most"),
+            ("domain=api&domain=other".to_owned(), "something twice"),
+            ("domain=api&attribute.a=1&cost=2&attribute.%61=2".to_owned(), "something twice"),
         ] {
             let wrong = Query::read(&query).err().unwrap().0;
             assert!(wrong.contains(says), "{wrong}");
         }
+        assert!(Query::read("domain=api&header.x-key=api_key&header.x-key=user").is_ok());
     }
 }

@@ -35,6 +35,16 @@ async fn what_is_wrong_is_named_and_not_repeated() {
         ),
         (
             "/v1/check",
+            r#"{"domain":"api","attributes":{"user":"s3cret","user":"bob"}}"#.into(),
+            "a name is there twice in the JSON, at line 1 column 52; send it once",
+        ),
+        (
+            "/json",
+            "{\"domain\":\"api\",\n\"domain\":\"s3cret\"}".into(),
+            "a name is there twice in the JSON, at line 2 column 8; send it once",
+        ),
+        (
+            "/v1/check",
             r#"{"domain":["s3cret"]}"#.into(),
             "`domain` of the check is a list and should be text",
         ),

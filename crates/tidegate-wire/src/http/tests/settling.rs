@@ -69,7 +69,19 @@ async fn a_refund_gives_back_what_was_charged_and_no_more() {
     )
     .await;
     assert_eq!((back.status.as_u16(), &back.body["decision"]), (200, &json!("allow")));
+    let limit = &back.body["limits"][0];
+    assert_eq!((&limit["allowed"], &limit["remaining"]), (&json!(true), &json!(2)), "it asks for nothing");
     assert_eq!(left(&door).await, 2);
+}
+
+#[tokio::test]
+async fn a_refund_that_nobody_could_make_is_told_as_such_whatever_the_class() {
+    for class in ["comfort", "security"] {
+        let rules = format!("domain: api\nrules: [{{ name: a, by: [user], limit: 1/s, class: {class} }}]");
+        let (door, _) = door_to(Faulty::Failing, &rules, DoorSettings::default());
+        let back = post(&door, "/v1/refund", alice()).await;
+        assert_eq!(back.problem(503), "it could not be given back; retry in 1 s");
+    }
 }
 
 #[test]

@@ -7,13 +7,13 @@ fn a_check_is_answered_by_the_rules() {
     let mut session = service.session();
     let mut ask = |text: &str| line(&mut session, text);
     let allowed = |remaining: u64, reset_ms: u64| {
-        format!("*10 :1 :2 :{remaining} :-1 :{reset_ms} $8 per-user $5 exact $5 allow :0 $-1")
+        format!("*11 :1 :2 :{remaining} :-1 :{reset_ms} $8 per-user $5 exact $5 allow :0 $-1 $2 ok")
     };
     assert_eq!(ask("TG.CHECK api user alice"), allowed(1, 120_000));
     assert_eq!(ask("tg.check api user alice"), allowed(0, 120_000));
     let refused = ask("TG.CHECK api user alice");
-    assert!(refused.starts_with("*10 :0 :2 :0 :"), "{refused}");
-    assert!(refused.ends_with(" $8 per-user $5 exact $4 deny :0 $-1"), "{refused}");
+    assert!(refused.starts_with("*11 :0 :2 :0 :"), "{refused}");
+    assert!(refused.ends_with(" $8 per-user $5 exact $4 deny :0 $-1 $9 user-rate"), "{refused}");
     assert_eq!(ask("TG.CHECK api user bob COST 2"), allowed(0, 120_000));
     hands.move_by_s(120);
     assert_eq!(ask("TG.CHECK api user alice COST 0"), allowed(2, 0));
@@ -25,9 +25,11 @@ fn who_asks_for_the_third_protocol_is_answered_in_it() {
     let mut session = service.session();
     line(&mut session, "HELLO 3");
     let said = line(&mut session, "TG.CHECK nowhere");
-    assert_eq!(said, "*10 :1 :-1 :-1 :-1 :0 _ $5 exact $5 allow :0 _");
+    assert_eq!(said, "*11 :1 :-1 :-1 :-1 :0 _ $5 exact $5 allow :0 _ $14 no-such-domain");
+    let free = line(&mut session, "TG.CHECK api agent human");
+    assert_eq!(free, "*11 :1 :-1 :-1 :-1 :0 _ $5 exact $5 allow :0 _ $2 ok", "no rule has a word in it");
     let blocked = line(&mut session, "TG.CHECK api agent bot");
-    assert_eq!(blocked, "*10 :0 :-1 :-1 :-1 :0 $4 bots $5 exact $4 deny :0 _");
+    assert_eq!(blocked, "*11 :0 :-1 :-1 :-1 :0 $4 bots $5 exact $4 deny :0 _ $7 blocked");
 }
 
 #[test]
@@ -36,12 +38,12 @@ fn slots_are_given_back_by_the_id_of_their_check() {
     let mut session = service.session();
     let mut ask = |text: &str| line(&mut session, text);
     let held = ask("TG.CHECK api path /export user alice");
-    let (_, id) = held.rsplit_once(' ').unwrap();
+    let id = held.split(' ').rev().nth(2).unwrap();
     assert_eq!(id.len(), 32, "{held}");
-    assert!(ask("TG.CHECK api path /export user alice").starts_with("*10 :0 :1 :0 "));
+    assert!(ask("TG.CHECK api path /export user alice").starts_with("*11 :0 :1 :0 "));
     assert_eq!(ask(&format!("TG.RELEASE {id}")), ":1");
     assert_eq!(ask(&format!("TG.RELEASE {id}")), ":0");
-    assert!(ask("TG.CHECK api path /export user alice").starts_with("*10 :1 "));
+    assert!(ask("TG.CHECK api path /export user alice").starts_with("*11 :1 "));
     for id in ["x", "0123", "g0000000000000000000000000000000", "+0000000000000000000000000000000"] {
         assert!(ask(&format!("TG.RELEASE {id}")).starts_with("-ERR the id should be"));
     }
@@ -70,6 +72,8 @@ fn what_is_no_check_is_told_why_and_no_value_is_repeated() {
         ("TG.CHECK api user s3cret COST", "wrong number of arguments"),
         ("TG.CHECK api user s3cret COST many", "COST should be a whole number"),
         ("TG.CHECK api user s3cret COST 9999999999999", "a cost of 9999999999999 is more than"),
+        ("TG.CHECK api user s3cret path / user bob", "an attribute is named twice; name it once"),
+        ("TG.EXPLAIN api user s3cret user s3cret", "an attribute is named twice; name it once"),
         (&long, "a value has 12000 bytes and the most is 8192"),
     ] {
         let said = asked(&service, text);
@@ -83,8 +87,8 @@ fn what_is_no_check_is_told_why_and_no_value_is_repeated() {
 #[test]
 fn an_attribute_may_be_called_cost() {
     let (service, _) = service();
-    assert!(asked(&service, "TG.CHECK api user alice cost 7").starts_with("*10 :1 :2 :1 "));
-    assert!(asked(&service, "TG.CHECK api COST 7").starts_with("*10 :1 :-1 "), "a cost alone is one too");
+    assert!(asked(&service, "TG.CHECK api user alice cost 7").starts_with("*11 :1 :2 :1 "));
+    assert!(asked(&service, "TG.CHECK api COST 7").starts_with("*11 :1 :-1 "), "a cost alone is one too");
 }
 
 #[test]
@@ -95,7 +99,7 @@ fn as_many_attributes_as_there_may_be_fit() {
     words.extend(names.iter().flat_map(|name| [name.as_bytes(), b"x"]));
     words.extend([b"COST".as_slice(), b"1"]);
     let said = say(&mut service.session(), &array(&words)).0;
-    assert!(said.starts_with("*10\r\n:1\r\n"), "{said}");
+    assert!(said.starts_with("*11\r\n:1\r\n"), "{said}");
 }
 
 #[test]
@@ -104,7 +108,7 @@ fn when_nobody_can_decide_the_class_does() {
     let service = Service::new(door_to(Faulty::Failing, &rules, DoorSettings::default()).0, None);
     assert_eq!(
         asked(&service, "TG.CHECK api user alice"),
-        "*10 :0 :-1 :-1 :1000 :0 $-1 $4 open $4 deny :0 $-1"
+        "*11 :0 :-1 :-1 :1000 :0 $-1 $4 open $4 deny :0 $-1 $9 undecided"
     );
     assert_eq!(asked(&service, "CL.THROTTLE k 1 1 60"), "*5 :0 :2 :2 :-1 :0", "comfort passes");
 }

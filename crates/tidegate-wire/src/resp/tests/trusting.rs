@@ -14,12 +14,12 @@ fn a_claim_counts_if_whoever_makes_it_is_trusted() {
     let mut stranger = service.session_from(Some(Peer::at("192.0.2.1:1".parse().unwrap())));
     for _ in 0..3 {
         let said = line(&mut stranger, "TG.CHECK api user alice");
-        assert!(said.starts_with("*10 :1 :-1"), "no limit is asked: {said}");
+        assert!(said.starts_with("*11 :1 :-1"), "no limit is asked: {said}");
     }
     assert!(!line(&mut stranger, "TG.EXPLAIN api user alice").contains("alice"));
     assert_eq!(door.settings().trust.ignored().collect::<Vec<_>>(), [("user", 4)]);
     let verdicts = [(); 3].map(|()| line(&mut friend, "TG.CHECK api user alice")[..6].to_owned());
-    assert_eq!(verdicts, ["*10 :1", "*10 :1", "*10 :0"]);
+    assert_eq!(verdicts, ["*11 :1", "*11 :1", "*11 :0"]);
 }
 
 #[test]
@@ -32,11 +32,11 @@ fn whoever_says_the_token_is_believed_and_let_in() {
     let mut session = service.session();
     assert!(line(&mut session, "TG.CHECK api user alice").contains("NOAUTH"));
     assert_eq!(line(&mut session, "AUTH hunter2"), "+OK");
-    assert!(line(&mut session, "TG.CHECK api user alice org acme").starts_with("*10 :1 :-1"));
+    assert!(line(&mut session, "TG.CHECK api user alice org acme").starts_with("*11 :1 :-1"));
     assert_eq!(door.settings().trust.ignored().collect::<Vec<_>>(), [("user", 1), ("org", 1)]);
     assert_eq!(line(&mut session, "AUTH default 0123456789abcdef"), "+OK");
     let verdicts = [(); 3].map(|()| line(&mut session, "TG.CHECK api user alice org acme")[..6].to_owned());
-    assert_eq!(verdicts, ["*10 :1", "*10 :1", "*10 :0"]);
+    assert_eq!(verdicts, ["*11 :1", "*11 :1", "*11 :0"]);
     assert_eq!(door.settings().trust.ignored().collect::<Vec<_>>(), [("user", 1), ("org", 4)]);
     assert_eq!(line(&mut session, "RESET"), "+RESET");
     assert!(line(&mut session, "TG.CHECK api user alice").contains("NOAUTH"), "it begins anew");
