@@ -122,12 +122,14 @@ impl Error {
 
     /// Every one, or all that is wrong with any.
     pub(crate) fn every<T>(all: impl IntoIterator<Item = Result<T, Self>>) -> Result<Vec<T>, Self> {
-        all.into_iter().fold(Ok(Vec::new()), |before, one| {
-            Self::both(before, one).map(|(mut all, one)| {
-                all.push(one);
-                all
-            })
-        })
+        let mut every = Ok(Vec::new());
+        for one in all {
+            every = Self::both(every, one).map(|(mut before, one)| {
+                before.push(one);
+                before
+            });
+        }
+        every
     }
 
     /// One by one.
