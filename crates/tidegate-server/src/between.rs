@@ -10,9 +10,13 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use bell::Bell;
+
+/// How often a connection is read from before others have a turn, if there is always something to read.
+const MOST_IN_A_ROW: u32 = 4;
 
 /// What happened.
 #[derive(Debug)]
@@ -33,12 +37,13 @@ pin_project_lite::pin_project! {
         #[pin]
         alarm: Sleep,
         bell: Bell,
+        in_a_row: u32,
     }
 }
 
 impl<G: Future<Output = ()>> Between<G> {
     pub(crate) fn new(going: G, look_at: Instant) -> Self {
-        Self { going, has_heard: false, alarm: sleep_until(look_at), bell: Bell::default() }
+        Self { going, has_heard: false, alarm: sleep_until(look_at), bell: Bell::default(), in_a_row: 0 }
     }
 
     /// Waits. Bytes come first, and go behind those that are there.
@@ -51,15 +56,27 @@ impl<G: Future<Output = ()>> Between<G> {
         room: &mut Vec<u8>,
     ) -> Event {
         let mut read = pin!(stream.read_buf(room));
+        if self.in_a_row >= MOST_IN_A_ROW {
+            *self.as_mut().project().in_a_row = 0;
+            yield_now().await;
+        }
+        *self.as_mut().project().in_a_row += 1;
         poll_fn(|context| match read.as_mut().poll(context) {
             Poll::Ready(bytes) => Poll::Ready(Event::Bytes(bytes)),
-            Poll::Pending => self.as_mut().ask(context),
+            Poll::Pending => {
+                *self.as_mut().project().in_a_row = 0;
+                self.as_mut().ask(context)
+            }
         })
         .await
     }
 
-    /// Whether the server is going away and that was not heard before; for those to whom bytes come without a pause.
+    /// Whether the server is going away and that was not heard before; for those to whom bytes come without a pause, who would not
+    /// hear of it otherwise.
     pub(crate) async fn hears_of_going(mut self: Pin<&mut Self>) -> bool {
+        if self.in_a_row == 0 {
+            return false;
+        }
         poll_fn(|context| Poll::Ready(matches!(self.as_mut().ask(context), Poll::Ready(Event::Going)))).await
     }
 

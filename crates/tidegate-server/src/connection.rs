@@ -1,6 +1,9 @@
 //! One connection from its first byte to its last: requests are answered within their time, and a connection that is idle
 //! for too long, or whose server is going away, is told so and closed.
 
+#[cfg(test)]
+mod tests;
+
 mod hour;
 mod activity;
 mod answer;
@@ -37,8 +40,12 @@ use whole::Whole;
 /// Bytes that are kept of a request's head.
 const HEAD_BYTES: u32 = 64 << 10;
 
-/// Bytes that an HTTP/2 peer may send before anybody reads them: of one request, and in all.
-const WINDOW: (u32, u32) = (64 << 10, 256 << 10);
+/// Bytes that an HTTP/2 peer may send of one request before anybody reads them.
+const WINDOW: u32 = 64 << 10;
+
+/// The same in all, and for each request that may be under way: a library takes a peer for hostile that has many short messages lying
+/// about, which is 256 bytes for each and half of the window.
+const WINDOW_OF_ALL: (u32, u32) = (256 << 10, 512);
 
 /// How often an HTTP/2 peer is asked whether it is still there, and how long it has to answer.
 const KEEP_ALIVE: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
@@ -107,7 +114,7 @@ async fn drive<S: Wire>((mut stream, peer): (S, Peer), door: Arc<Door>, mut phas
     let (idle, taking) = (door.limits.idle_timeout, door.limits.request_timeout);
     let mut deadline = Instant::now() + idle.min(taking);
     // When it was told to end, the time at which it does, whatever its peer does.
-    let mut end_at = None;
+    let (mut end_at, mut is_stuck) = (None, false);
     loop {
         tokio::select! {
             // What has come is read before it is told to end: it may be the beginning of a request.
@@ -121,8 +128,9 @@ async fn drive<S: Wire>((mut stream, peer): (S, Peer), door: Arc<Door>, mut phas
             () = reached(&mut phase, Phase::Draining), if end_at.is_none() => {}
             () = sleep_until(deadline.min(end_at.unwrap_or(old_at))) => {
                 let now = Instant::now();
+                is_stuck = end_at.is_none() && activity.is_stuck(taking);
                 let (is_enough, patience) = match end_at {
-                    None => (old_at <= now || activity.is_stuck(taking), idle),
+                    None => (old_at <= now || is_stuck, idle),
                     Some(end_at) => (end_at <= now, PATIENCE),
                 };
                 if let Some(busy_until) = activity.busy_until(patience).filter(|_| !is_enough) {
@@ -135,7 +143,9 @@ async fn drive<S: Wire>((mut stream, peer): (S, Peer), door: Arc<Door>, mut phas
             }
         }
         let now = Instant::now();
-        (deadline, end_at) = (now + PATIENCE, Some(now + taking + PATIENCE));
+        // What is under way is brought to its end, unless it is that which its peer does not take.
+        let rest = if is_stuck { Duration::ZERO } else { taking };
+        (deadline, end_at) = (now + PATIENCE, Some(now + rest + PATIENCE));
         connection.as_mut().graceful_shutdown();
     }
 }
@@ -171,8 +181,8 @@ fn builder(limits: &Limits, speaks: Speaks, came: Came) -> Builder<Came> {
         // Nobody who calls by gRPC asks for the date.
         .auto_date_header(!matches!(speaks, Speaks::Http2))
         .max_concurrent_streams(limits.streams)
-        .initial_stream_window_size(WINDOW.0)
-        .initial_connection_window_size(WINDOW.1)
+        .initial_stream_window_size(WINDOW)
+        .initial_connection_window_size(WINDOW_OF_ALL.0.max(limits.streams.saturating_mul(WINDOW_OF_ALL.1)))
         .max_header_list_size(HEAD_BYTES)
         .keep_alive_interval(KEEP_ALIVE.0)
         .keep_alive_timeout(KEEP_ALIVE.1);

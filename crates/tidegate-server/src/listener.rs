@@ -19,7 +19,7 @@ use tokio::time::sleep;
 use tokio_rustls::server::TlsStream;
 
 use crate::config::Limits;
-use crate::connection::Shortcut;
+use crate::connection::{PATIENCE, Shortcut};
 use crate::cores::{Cores, Seat};
 use crate::error::Error;
 use crate::guarded::guarded;
@@ -217,7 +217,12 @@ async fn serve_one<D: Serves>(
     };
     // It is three times as large, and plain connections should not have to keep room for it.
     Box::pin(async {
-        let accepted = encrypted.accept(stream, inside, seat).await;
+        let mut stopping = phase.clone();
+        let accepted = tokio::select! {
+            accepted = encrypted.accept(stream, inside, seat) => accepted,
+            // Nobody who says nothing holds up a stop.
+            () = async { reached(&mut stopping, Phase::Draining).await; sleep(PATIENCE).await } => return Ok(()),
+        };
         let stream = accepted.inspect_err(|_| {
             door.counts().handshakes.fetch_add(1, Relaxed);
         })?;

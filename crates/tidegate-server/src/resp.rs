@@ -70,12 +70,10 @@ async fn talk((mut stream, peer): (impl Wire, Peer), door: &Door, going: impl Fu
             }
             break;
         };
-        let most = room.capacity() - room.len();
         let (is_going, came) = match between.as_mut().hear(&mut stream, room).await {
             Event::Bytes(Ok(0) | Err(_)) => return,
-            Event::Bytes(Ok(bytes)) => {
-                // Whoever never pauses hears of it too.
-                let is_going = bytes == most && between.as_mut().hears_of_going().await;
+            Event::Bytes(Ok(_)) => {
+                let is_going = between.as_mut().hears_of_going().await;
                 let Some((next, answered)) = answer(&mut stream, &mut session, door).await else { return };
                 if next == Next::Close {
                     break;

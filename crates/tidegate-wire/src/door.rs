@@ -267,16 +267,16 @@ impl<S> Door<S> {
 
     /// How many bytes of that are held.
     pub fn body_bytes(&self) -> usize {
-        self.bodies().taken()
+        self.room().taken()
     }
 
-    /// How many bodies came when too many bytes of them were held.
+    /// How often there was no room in it.
     pub fn bodies_refused(&self) -> u64 {
-        self.bodies().refused()
+        self.room().refused()
     }
 
     pub(crate) fn bodies(&self) -> &Budget {
-        self.inner.bodies.budget()
+        self.room().bodies()
     }
 }
 

@@ -1,3 +1,6 @@
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use tokio::io::{AsyncWriteExt as _, duplex};
@@ -57,9 +60,11 @@ async fn an_alarm_may_be_set_earlier_but_not_later() {
 
 #[tokio::test(start_paused = true)]
 async fn whoever_never_pauses_can_ask() {
-    let (_ours, mut theirs) = duplex(64);
+    let (mut ours, mut theirs) = duplex(64);
     let ((tell, told), mut room) = (server(), Vec::with_capacity(64));
     let mut between = pin!(Between::new(told, Instant::now() + MINUTE));
+    ours.write_all(b"abc").await.unwrap();
+    assert!(matches!(between.as_mut().hear(&mut theirs, &mut room).await, Event::Bytes(Ok(3))));
     assert!(!between.as_mut().hears_of_going().await);
     tell.send(()).unwrap();
     assert!(between.as_mut().hears_of_going().await);
@@ -100,10 +105,20 @@ async fn who_never_paused_and_then_falls_silent_is_not_forgotten() {
     ours.write_all(&[b'x'; READS]).await.unwrap();
     let start = Instant::now();
     let mut between = pin!(Between::new(std::future::pending(), start + MINUTE));
+    let turns = Arc::new(AtomicU32::new(0));
+    let others = Arc::clone(&turns);
+    tokio::spawn(async move {
+        loop {
+            others.fetch_add(1, Relaxed);
+            yield_now().await;
+        }
+    });
     for _ in 0..READS {
         let mut room = Vec::with_capacity(1);
         assert!(matches!(between.as_mut().hear(&mut theirs, &mut room).await, Event::Bytes(Ok(1))));
     }
+    let turns = turns.load(Relaxed) as usize;
+    assert!(turns >= READS / (MOST_IN_A_ROW as usize + 1), "others had {turns} turns");
     let heard = between.as_mut().hear(&mut theirs, &mut Vec::with_capacity(1)).await;
     assert!(matches!(heard, Event::Alarm), "{heard:?}");
     assert_eq!(start.elapsed(), MINUTE);

@@ -18,43 +18,44 @@ pub(super) struct Activity(Mutex<Recent>);
 struct Recent {
     /// Requests that are not answered.
     asked: usize,
-    /// Answers, and pieces of those that go on, that are not taken.
-    untaken: usize,
-    /// How many were taken so far.
-    taken: u64,
+    /// Answers, and pieces of those that go on, that nobody has taken: of this age, and of those before it.
+    fresh: usize,
+    stale: usize,
+    /// The number of the age, and when it began.
+    age: u64,
+    since: Instant,
     /// Answers whose end nobody knows.
     streams: usize,
     /// When a request was last answered, or given up.
     last: Instant,
-    /// How many answers had been taken, and when, when it was first seen that others wait.
-    waits: Option<(u64, Instant)>,
 }
 
 impl Activity {
     pub(super) fn new() -> Self {
-        let (asked, untaken, taken, streams) = (0, 0, 0, 0);
-        Self(Mutex::new(Recent { asked, untaken, taken, streams, last: Instant::now(), waits: None }))
+        let now = Instant::now();
+        let (asked, fresh, stale, age, streams) = (0, 0, 0, 0, 0);
+        Self(Mutex::new(Recent { asked, fresh, stale, age, since: now, streams, last: now }))
     }
 
     /// Until when it is not idle; `None` if it is.
     pub(super) fn busy_until(&self, idle: Duration) -> Option<Instant> {
         let recent = self.recent();
         let now = Instant::now();
-        let until = if recent.asked > 0 { now + idle } else { recent.last + idle };
+        let is_busy = recent.asked + recent.fresh + recent.stale > 0;
+        let until = if is_busy { now + idle } else { recent.last + idle };
         (until > now).then_some(until)
     }
 
-    /// Whether answers wait, and none was taken for so long as far as was seen.
+    /// Whether an answer waits that nobody has taken for so long. Whoever looks that often is told before it is twice as long: what
+    /// was there at a look is stale, and has until the next one; however many others are taken meanwhile.
     pub(super) fn is_stuck(&self, patience: Duration) -> bool {
-        let mut recent = self.recent();
-        let waits = (recent.untaken > 0).then_some(recent.taken);
-        match (recent.waits, waits) {
-            (Some((before, since)), Some(taken)) if before == taken => since.elapsed() >= patience,
-            _ => {
-                recent.waits = waits.map(|taken| (taken, Instant::now()));
-                false
-            }
+        let (mut recent, now) = (self.recent(), Instant::now());
+        if recent.stale > 0 {
+            return now.duration_since(recent.since) >= patience;
         }
+        (recent.stale, recent.fresh) = (recent.fresh, 0);
+        (recent.age, recent.since) = (recent.age + 1, now);
+        false
     }
 
     fn recent(&self) -> MutexGuard<'_, Recent> {
@@ -66,6 +67,12 @@ impl Recent {
     fn settle(&mut self) {
         self.asked = self.asked.saturating_sub(1);
         self.last = hour::now();
+    }
+
+    /// One more waits to be taken; its age.
+    const fn answer(&mut self) -> u64 {
+        self.fresh += 1;
+        self.age
     }
 }
 
@@ -83,9 +90,9 @@ impl Asked {
         let activity = self.0.take()?;
         let mut recent = activity.recent();
         recent.settle();
-        recent.untaken += 1;
+        let age = recent.answer();
         drop(recent);
-        Some(Untaken(activity))
+        Some(Untaken { activity, age })
     }
 }
 
@@ -98,20 +105,16 @@ impl Drop for Asked {
 }
 
 /// Something that was answered and waits to be taken, until it is gone.
-pub(super) struct Untaken(Arc<Activity>);
-
-impl Untaken {
-    pub(super) fn new(activity: &Arc<Activity>) -> Self {
-        activity.recent().untaken += 1;
-        Self(Arc::clone(activity))
-    }
+pub(super) struct Untaken {
+    activity: Arc<Activity>,
+    age: u64,
 }
 
 impl Drop for Untaken {
     fn drop(&mut self) {
-        let mut recent = self.0.recent();
-        recent.untaken = recent.untaken.saturating_sub(1);
-        recent.taken += 1;
+        let mut recent = self.activity.recent();
+        let of_its_age = if self.age == recent.age { &mut recent.fresh } else { &mut recent.stale };
+        *of_its_age = of_its_age.saturating_sub(1);
     }
 }
 
@@ -131,7 +134,8 @@ impl Stream {
 
     /// Something more of it waits to be taken.
     pub(super) fn more(&self) -> Untaken {
-        Untaken::new(&self.0)
+        let age = self.0.recent().answer();
+        Untaken { activity: Arc::clone(&self.0), age }
     }
 }
 
@@ -164,23 +168,41 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn it_is_stuck_when_nothing_was_taken_for_long() {
+    async fn it_is_stuck_when_an_answer_was_not_taken_for_long_whatever_else_was() {
         let activity = Arc::new(Activity::new());
         let waiting = Asked::new(&activity);
         let answered = || Asked::new(&activity).answered().unwrap();
         let (one, other) = (answered(), answered());
-        for _ in 0..2 {
-            assert!(!activity.is_stuck(LONG), "it was not looked at before");
-            advance(LONG / 2).await;
-        }
+        assert!(!activity.is_stuck(LONG), "it was not looked at before");
         drop(one);
-        assert!(!activity.is_stuck(LONG), "one was taken");
-        advance(LONG).await;
-        assert!(activity.is_stuck(LONG));
+        for is_stuck in [false, true] {
+            advance(LONG / 2).await;
+            drop(answered());
+            assert_eq!(activity.is_stuck(LONG), is_stuck, "others were taken");
+        }
         drop(other);
-        advance(LONG * 9).await;
-        assert!(!activity.is_stuck(LONG), "whoever is not answered yet has nothing to take");
+        for _ in 0..9 {
+            advance(LONG).await;
+            assert!(!activity.is_stuck(LONG), "whoever is not answered yet has nothing to take");
+        }
         drop(waiting);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_takes_answers_in_time_is_not_stuck_however_many_wait() {
+        let activity = Arc::new(Activity::new());
+        let answered = || Asked::new(&activity).answered().unwrap();
+        let mut waiting = std::collections::VecDeque::from([answered(), answered()]);
+        for _ in 0..20 {
+            assert!(!activity.is_stuck(LONG));
+            advance(LONG / 4).await;
+            waiting.push_back(answered());
+            waiting.pop_front();
+        }
+        assert!(activity.busy_until(LONG).is_some());
+        waiting.clear();
+        let recent = activity.recent();
+        assert_eq!((recent.fresh, recent.stale), (0, 0));
     }
 
     #[tokio::test(start_paused = true)]

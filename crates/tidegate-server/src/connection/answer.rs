@@ -141,6 +141,7 @@ impl Question {
 /// The room that a long head takes as long as its request is under way. As HTTP/2 counts them: 32 bytes for a field besides its own.
 fn hold_head(request: &Request<Incoming>, room: &Room) -> Result<Option<Held>, NoRoom> {
     let path = request.uri().path_and_query().map_or(0, |path| path.as_str().len());
+    let host = request.uri().authority().map_or(0, |host| host.as_str().len());
     let fields = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 32);
-    hold(path + fields.sum::<usize>(), room)
+    hold(request.method().as_str().len() + path + host + fields.sum::<usize>(), room)
 }

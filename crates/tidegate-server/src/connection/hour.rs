@@ -1,4 +1,4 @@
-//! What time it is in a turn of a connection: the clock is read once, and not for every frame and every answer.
+//! What time it is in a turn of a connection, and which turn it is: the clock is read once, and not for every frame and every answer.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -9,8 +9,10 @@ use hyper_util::rt::TokioTimer;
 use tokio::time::Instant;
 
 thread_local! {
-    /// When the turn began that goes on, if one does.
-    static TURN: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// The turn that goes on, if one does: when it began, and its number.
+    static TURN: Cell<Option<(Instant, u64)>> = const { Cell::new(None) };
+    /// How many there were.
+    static TURNS: Cell<u64> = const { Cell::new(0) };
 }
 
 /// A turn, until it is gone.
@@ -18,7 +20,9 @@ pub(super) struct Turn;
 
 impl Turn {
     pub(super) fn begin() -> Self {
-        TURN.set(Some(Instant::now()));
+        let number = TURNS.get() + 1;
+        TURNS.set(number);
+        TURN.set(Some((Instant::now(), number)));
         Self
     }
 }
@@ -31,7 +35,12 @@ impl Drop for Turn {
 
 /// When the turn began, or what time it is outside of turns.
 pub(super) fn now() -> Instant {
-    TURN.get().unwrap_or_else(Instant::now)
+    TURN.get().map_or_else(Instant::now, |(began, _)| began)
+}
+
+/// The number of the turn, which no other of this thread has; `None` outside of turns.
+pub(super) fn turn() -> Option<u64> {
+    TURN.get().map(|(_, number)| number)
 }
 
 /// A timer for a server's library, which notes when it heard of a peer with every frame.

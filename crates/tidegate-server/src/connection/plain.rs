@@ -71,7 +71,7 @@ pub(super) async fn serve<W: Wire>(
     let mut between = pin!(Between::new(going, quiet_at.min(old_at)));
     let mut pieces = 0;
     loop {
-        let room = line.make_room();
+        line.make_room();
         let came = between.as_mut().hear(line.stream, &mut line.came).await;
         let now = Instant::now();
         match came {
@@ -80,9 +80,8 @@ pub(super) async fn serve<W: Wire>(
             // That it is the last one is told with its answer, by who knows how to.
             Event::Going => return line.left(true),
             Event::Bytes(Ok(_)) | Event::Alarm if old_at <= now => return line.left(true),
-            Event::Bytes(Ok(bytes)) => {
-                // Whoever never pauses hears of it too.
-                if bytes == room && between.as_mut().hears_of_going().await {
+            Event::Bytes(Ok(_)) => {
+                if between.as_mut().hears_of_going().await {
                     return line.left(true);
                 }
                 match line.answer(now).await {
@@ -116,11 +115,10 @@ enum Next {
 }
 
 impl<W: Wire> Line<'_, &mut W> {
-    /// Makes room for what comes next; how much there is.
-    fn make_room(&mut self) -> usize {
+    /// Makes room for what comes next.
+    fn make_room(&mut self) {
         let most = if self.answered { MOST_PLAIN_BYTES } else { FIRST_BYTES };
         self.came.reserve(most.saturating_sub(self.came.len()).max(FIRST_BYTES));
-        self.came.capacity() - self.came.len()
     }
 
     /// Nobody is left alone with a request, or with half of one.

@@ -4,6 +4,7 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use super::hour;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Bytes that are read in one turn of a connection: whoever never pauses gets no more than others.
@@ -16,15 +17,15 @@ pub(super) struct Whole<S> {
     /// What was read before, and is read again; and how much of it was.
     first: Vec<u8>,
     read: usize,
-    /// How much was read in this turn.
-    in_turn: usize,
+    /// How much was read in which turn.
+    in_turn: (usize, Option<u64>),
     stream: S,
 }
 
 impl<S> Whole<S> {
     /// A connection from which these bytes have come so far.
     pub(super) const fn new(first: Vec<u8>, stream: S) -> Self {
-        Self { first, read: 0, in_turn: 0, stream }
+        Self { first, read: 0, in_turn: (0, None), stream }
     }
 }
 
@@ -36,14 +37,18 @@ impl<S: AsyncRead + Unpin> AsyncRead for Whole<S> {
     ) -> Poll<io::Result<()>> {
         let Self { first, read, in_turn, stream } = &mut *self;
         if first.is_empty() {
-            if *in_turn >= MOST_PER_TURN {
-                *in_turn = 0;
+            // Whoever reads may ask more than once in a turn, and outside of turns it is nobody else's.
+            let turn = hour::turn();
+            if in_turn.1 != turn || turn.is_none() {
+                *in_turn = (0, turn);
+            }
+            if in_turn.0 >= MOST_PER_TURN {
                 context.waker().wake_by_ref();
                 return Poll::Pending;
             }
             let before = into.filled().len();
             let came = Pin::new(stream).poll_read(context, into);
-            *in_turn = if came.is_pending() { 0 } else { *in_turn + into.filled().len() - before };
+            in_turn.0 += into.filled().len() - before;
             return came;
         }
         let next = &first[*read..];
@@ -81,5 +86,37 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Whole<S> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::super::hour::Turn;
+    use super::*;
+
+    /// How many bytes come until none do, or the bound is far exceeded.
+    fn comes(from: &mut Whole<tokio::io::Repeat>) -> usize {
+        let (mut room, mut came) = ([0; 4 << 10], 0);
+        while came < 10 * MOST_PER_TURN {
+            let mut into = ReadBuf::new(&mut room);
+            if Pin::new(&mut *from).poll_read(&mut Context::from_waker(Waker::noop()), &mut into).is_pending()
+            {
+                break;
+            }
+            came += into.filled().len();
+        }
+        came
+    }
+
+    #[test]
+    fn so_much_is_read_in_a_turn_however_often_it_is_asked() {
+        let mut whole = Whole::new(Vec::new(), tokio::io::repeat(b'x'));
+        for _ in 0..2 {
+            let _turn = Turn::begin();
+            assert_eq!((comes(&mut whole), comes(&mut whole)), (MOST_PER_TURN, 0));
+        }
+        assert!(comes(&mut whole) > MOST_PER_TURN, "outside of turns nobody else has one");
     }
 }

@@ -20,7 +20,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tempfile::TempDir;
 use tidegate_rig::certificates;
 use tidegate_server::config::Clients;
-use tidegate_server::{Error, start};
+use tidegate_server::{Error, Stopped, start};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -187,6 +187,19 @@ async fn whoever_begins_and_falls_silent_keeps_nobody_else_waiting() {
     let answered = timeout(Duration::from_secs(8), status(world.http(), folder.path(), false)).await;
     assert_eq!(answered.expect("it waits for those who say nothing").unwrap(), "HTTP/1.1 200 OK");
     drop(silent);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_begins_and_falls_silent_does_not_hold_up_a_stop() {
+    let folder = certificates();
+    let world = world(&folder, false).await;
+    let _silent = fall_silent(world.http(), folder.path(), false).await;
+    let _greeted = fall_silent(world.http(), folder.path(), true).await;
+    // Those who came before it are there as well.
+    assert_eq!(status(world.http(), folder.path(), false).await.unwrap(), "HTTP/1.1 200 OK");
+    // Sooner than they are given up.
+    let stopped = timeout(Duration::from_secs(8), world.server.stop()).await;
+    assert_eq!(stopped.expect("it waits for those who say nothing"), Stopped::Drained);
 }
 
 /// Changes a file in one step.

@@ -35,11 +35,6 @@ impl Budget {
         self.taken.load(Relaxed)
     }
 
-    /// How often there was no room.
-    pub(super) fn refused(&self) -> u64 {
-        self.refused.load(Relaxed)
-    }
-
     /// Takes so many bytes, if that leaves what is `allowed` of all that are taken then.
     fn take(&self, bytes: usize, allowed: impl Fn(usize) -> bool) -> bool {
         let fits = |taken: usize| taken.checked_add(bytes).filter(|all| allowed(*all));
@@ -79,9 +74,16 @@ impl Drop for Share<'_> {
     }
 }
 
-/// The room that a door has for what is long. Clones are the same.
+/// The room that a door has for what is long: for bodies, and half as much for heads and answers. Neither can take the other's: what
+/// peers send and do not end is no reason to tell nobody anything, and what they do not take none to hear nobody. Clones are the same.
 #[derive(Clone, Debug)]
-pub struct Room(Arc<Budget>);
+pub struct Room(Arc<Rooms>);
+
+#[derive(Debug)]
+struct Rooms {
+    bodies: Budget,
+    others: Budget,
+}
 
 /// A part of a room for as long as it is kept.
 #[derive(Debug)]
@@ -91,13 +93,12 @@ pub struct Held {
 }
 
 impl Room {
-    /// A room for so many bytes.
+    /// A room for so many bytes of bodies.
     pub fn new(most: usize) -> Self {
-        Self(Arc::new(Budget::new(most)))
+        Self(Arc::new(Rooms { bodies: Budget::new(most), others: Budget::new(most / 2) }))
     }
 
-    /// Holds so many bytes, if they are there: half of the room is for bodies alone, so that they can come in however many answers
-    /// wait to be taken. Whoever is alone always has room.
+    /// Holds so many bytes of something else, if they are there. Whoever is alone always has room.
     ///
     /// ```
     /// let room = tidegate_wire::door::Room::new(10);
@@ -107,18 +108,29 @@ impl Room {
     /// assert!(room.hold(1).is_some());
     /// ```
     pub fn hold(&self, bytes: usize) -> Option<Held> {
-        let took = self.0.take(bytes, |all| all == bytes || all <= self.0.most / 2);
+        let others = &self.0.others;
+        let took = others.take(bytes, |all| all == bytes || all <= others.most);
         took.then(|| Held { room: self.clone(), bytes })
     }
 
-    pub(crate) fn budget(&self) -> &Budget {
-        &self.0
+    pub(crate) fn bodies(&self) -> &Budget {
+        &self.0.bodies
+    }
+
+    /// Bytes that are held, of whatever.
+    pub(super) fn taken(&self) -> usize {
+        self.0.bodies.taken() + self.0.others.taken()
+    }
+
+    /// How often there was no room.
+    pub(super) fn refused(&self) -> u64 {
+        self.0.bodies.refused.load(Relaxed) + self.0.others.refused.load(Relaxed)
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.room.0.give_back(self.bytes);
+        self.room.0.others.give_back(self.bytes);
     }
 }
 
@@ -132,7 +144,7 @@ mod tests {
         let (mut one, mut other) = (budget.share(), budget.share());
         assert!(one.grow(4) && one.grow(3) && other.grow(3));
         assert!(!other.grow(1) && !other.grow(usize::MAX));
-        assert_eq!((budget.taken(), budget.refused()), (10, 2));
+        assert_eq!((budget.taken(), budget.refused.load(Relaxed)), (10, 2));
         drop(one);
         assert!(other.grow(7));
         drop(other);
@@ -140,14 +152,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_counts_among_the_shares() {
+    fn bodies_and_what_else_is_held_do_not_take_each_other_s_room() {
         let room = Room::new(20);
-        let mut share = room.budget().share();
-        assert!(share.grow(4));
-        let held = room.hold(6).unwrap();
-        assert!(room.hold(1).is_none(), "the other half is for bodies");
-        assert!(share.grow(10) && !share.grow(1));
-        drop((share, held));
-        assert_eq!((room.budget().taken(), room.budget().refused()), (0, 2));
+        let mut share = room.bodies().share();
+        assert!(share.grow(20) && !share.grow(1));
+        let held = [room.hold(6).unwrap(), room.hold(4).unwrap()];
+        assert!(room.hold(1).is_none(), "they have half as much");
+        assert_eq!((room.taken(), room.refused()), (30, 2));
+        drop(share);
+        assert!(room.hold(1).is_none());
+        drop(held);
+        assert_eq!(room.taken(), 0);
     }
 }
