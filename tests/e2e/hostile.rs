@@ -16,12 +16,23 @@ use tokio::net::TcpStream;
 use crate::folder::Folder;
 use crate::patience::within;
 use crate::tidegate::{Tidegate, door};
-use frames::{ENHANCE_YOUR_CALM, Frame, PREFACE, REFUSED_STREAM, call, frame, read_frames};
+use frames::{ENHANCE_YOUR_CALM, FRAME_SIZE_ERROR, Frame, PREFACE, REFUSED_STREAM, call, frame, read_frames};
 
 const RULES: &str = "domain: api\nrules:\n- { name: per-key, by: [api_key], limit: 1000000/s }\n";
 
-/// Sends bytes and gives what comes until the connection is closed; others are served meanwhile.
+/// What a server may grow by because of one attack.
+const MOST_GROWTH: usize = 24 << 20;
+
+/// A server on one core, so that attackers and others meet there.
+async fn server() -> Tidegate {
+    let server = Tidegate::set_up(Folder::of(RULES), &[("TIDEGATE_RUNTIME", "1")]).await;
+    others_are_served(&server).await;
+    server
+}
+
+/// Sends bytes and gives what comes until the connection is closed; others are served all the while, and little is kept.
 async fn told(server: &Tidegate, to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
+    let before = memory::of(&server.program);
     let talk = async {
         let mut stream = TcpStream::connect(to).await.unwrap();
         // Whoever closes while it is written to has said enough.
@@ -30,7 +41,22 @@ async fn told(server: &Tidegate, to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
         drop(within("the end of the connection", stream.read_to_end(&mut answer)).await);
         answer
     };
-    tokio::join!(talk, others_are_served(server)).0
+    let others = async {
+        loop {
+            others_are_served(server).await;
+            let grown = memory::of(&server.program).saturating_sub(before);
+            assert!(grown < MOST_GROWTH, "it grew by {grown} bytes");
+        }
+    };
+    tokio::select! {
+        answer = talk => answer,
+        () = others => unreachable!("they go on"),
+    }
+}
+
+/// Why the connection was ended, by what was told.
+fn why_it_ended(answer: &[u8]) -> Option<&[u8]> {
+    read_frames(answer).find(|(kind, _)| *kind == Frame::GoAway as u8).and_then(|(_, why)| why.get(4..8))
 }
 
 /// Fails unless somebody else is served.
@@ -40,7 +66,7 @@ async fn others_are_served(server: &Tidegate) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flood_of_headers_is_cut_off() {
-    let server = Tidegate::with(RULES).await;
+    let server = server().await;
     let headers = "x-again: and again\r\n".repeat(10_000);
     let many = format!("GET /healthz HTTP/1.1\r\nhost: a\r\n{headers}");
     for request in [many, format!("GET /healthz HTTP/1.1\r\nhost: a\r\nx-long: {}\r\n", "a".repeat(1 << 20))]
@@ -49,12 +75,16 @@ async fn a_flood_of_headers_is_cut_off() {
             told(&server, server.http, format!("{request}connection: close\r\n\r\n").as_bytes()).await;
         assert!(!answer.starts_with(b"HTTP/1.1 200"), "a flood of headers was answered");
     }
+    // So few that all of it is read, and the answer is not torn away.
+    let few = format!("GET /healthz HTTP/1.1\r\nhost: a\r\n{}\r\n", "x: y\r\n".repeat(101));
+    let answer = told(&server, server.http, few.as_bytes()).await;
+    assert!(answer.starts_with(b"HTTP/1.1 431 "), "{}", answer.escape_ascii());
     others_are_served(&server).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flood_of_headers_over_http2_ends_the_connection() {
-    let server = Tidegate::with(RULES).await;
+    let server = server().await;
     // A header that is not indexed, of a name of one letter and a value of 126.
     let header = [&[0, 1, b'x', 126][..], &[b'a'; 126]].concat();
     let piece = frame(Frame::Continuation, 0, 1, &header.repeat(120));
@@ -65,15 +95,14 @@ async fn a_flood_of_headers_over_http2_ends_the_connection() {
     bytes.extend(piece.repeat(2_000));
     for door in [server.grpc, server.http] {
         let answer = told(&server, door, &bytes).await;
-        let why = read_frames(&answer).find(|(kind, _)| *kind == Frame::GoAway as u8).map(|(_, why)| why);
-        assert_eq!(why.and_then(|why| why.get(4..8)), Some(&ENHANCE_YOUR_CALM[..]), "{why:?}");
+        assert_eq!(why_it_ended(&answer), Some(&ENHANCE_YOUR_CALM[..]));
     }
     others_are_served(&server).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn deep_json_is_a_bad_request() {
-    let server = Tidegate::with(RULES).await;
+    let server = server().await;
     for body in ["[".repeat(500_000), format!(r#"{{"domain": {}"#, r#"{"a":"#.repeat(100_000))] {
         server.post("/v1/check", body).await.expect(400);
     }
@@ -82,7 +111,7 @@ async fn deep_json_is_a_bad_request() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_protocol_is_closed() {
-    let server = Tidegate::with(RULES).await;
+    let server = server().await;
     let rubbish: Vec<u8> = (0..100_000_u32).map(|number| (number * 31 % 251) as u8).collect();
     for door in [server.http, server.grpc, server.admin] {
         told(&server, door, &rubbish).await;
@@ -93,7 +122,7 @@ async fn what_is_no_protocol_is_closed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_are_taken_back_at_once_end_the_connection() {
-    let server = Tidegate::with(RULES).await;
+    let server = server().await;
     let mut bytes = PREFACE.to_vec();
     bytes.extend(frame(Frame::Settings, 0, 0, &[]));
     for number in 0..20_000_u32 {
@@ -103,26 +132,42 @@ async fn calls_that_are_taken_back_at_once_end_the_connection() {
     }
     for door in [server.grpc, server.http] {
         let answer = told(&server, door, &bytes).await;
-        assert!(read_frames(&answer).any(|(kind, _)| kind == Frame::GoAway as u8), "nobody was told to go");
+        assert_eq!(why_it_ended(&answer), Some(&ENHANCE_YOUR_CALM[..]));
     }
     others_are_served(&server).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn more_calls_than_agreed_are_refused_and_frames_that_are_too_large_end_it() {
-    let server = Tidegate::with(RULES).await;
+async fn more_calls_than_agreed_are_refused() {
+    let server = server().await;
     let mut bytes = PREFACE.to_vec();
     bytes.extend(frame(Frame::Settings, 0, 0, &[]));
     for number in 0..2_000_u32 {
         bytes.extend(call(2 * number + 1));
     }
-    // Larger than anybody agreed to: the end.
-    bytes.extend(frame(Frame::Data, 0, 1, &vec![0; 1 << 20]));
-    let answer = told(&server, server.grpc, &bytes).await;
-    let is_refusal = |(kind, why): &(u8, &[u8])| *kind == Frame::Reset as u8 && *why == REFUSED_STREAM;
-    let refused = read_frames(&answer).filter(is_refusal).count();
-    assert!(refused > 1_000, "{refused} calls of 2 000 were refused");
-    assert!(read_frames(&answer).any(|(kind, _)| kind == Frame::GoAway as u8));
+    // Nobody may say this: the end.
+    bytes.extend(frame(Frame::Settings, 0, 1, &[]));
+    for door in [server.grpc, server.http] {
+        let answer = told(&server, door, &bytes).await;
+        let is_refusal = |(kind, why): &(u8, &[u8])| *kind == Frame::Reset as u8 && *why == REFUSED_STREAM;
+        let refused = read_frames(&answer).filter(is_refusal).count();
+        assert!(refused > 1_000, "{refused} calls of 2 000 were refused");
+    }
+    others_are_served(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frame_longer_than_agreed_ends_the_connection() {
+    let server = server().await;
+    let mut bytes = PREFACE.to_vec();
+    bytes.extend(frame(Frame::Settings, 0, 0, &[]));
+    bytes.extend(call(1));
+    // Every frame may have 16 KiB; there is room for more than that.
+    bytes.extend(frame(Frame::Data, 0, 1, &vec![0; (16 << 10) + 1]));
+    for door in [server.grpc, server.http] {
+        let answer = told(&server, door, &bytes).await;
+        assert_eq!(why_it_ended(&answer), Some(&FRAME_SIZE_ERROR[..]));
+    }
     others_are_served(&server).await;
 }
 
@@ -151,7 +196,7 @@ const BOMB: &[u8] = include_bytes!("hostile/bomb.gz");
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_that_is_compressed_is_not_unpacked() {
-    let server = Tidegate::with(RULES).await;
+    let server = server().await;
     for path in ["/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", "/tidegate.v1.Limits/Check"]
     {
         for encoding in [Some("gzip"), None] {

@@ -7,6 +7,10 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
 use crate::client::{self, Answer};
 use crate::folder::Folder;
 use crate::patience::until;
@@ -56,6 +60,7 @@ async fn check(kind: Kind) {
     let proxy = Proxy::start(kind, &tidegate, upstream.address).await;
     passes_until_the_limit(&proxy, &upstream).await;
     tells_what_is_asked(&proxy).await;
+    nothing_that_a_client_writes_is_a_way_around(&proxy).await;
 
     tidegate.program.signal("STOP").await;
     // The system takes a while to stop all of its threads.
@@ -102,6 +107,44 @@ async fn tells_what_is_asked(proxy: &Proxy) {
     ];
     proxy.answered(("POST", "/login"), &claims, 429).await;
     proxy.ask(("GET", "/login"), &[]).await.expect(200);
+}
+
+/// Who may not log in any more does not get through by what cannot be asked about, and the proxy goes on.
+async fn nothing_that_a_client_writes_is_a_way_around(proxy: &Proxy) {
+    let key = |value: &[u8], times| [b"x-api-key: ", value, b"\r\n"].concat().repeat(times);
+    let long = |bytes| format!("/login?x={}", "a".repeat(bytes));
+    for (target, fields) in [
+        ("/login".to_owned(), key(b"\xff", 1)),
+        ("/login".to_owned(), key(b"\x01a", 1)),
+        ("/login".to_owned(), key(b"\x7f", 1)),
+        ("/login".to_owned(), key(b"k", 60)),
+        ("/login".to_owned(), key(b"k", 95)),
+        ("/login".to_owned(), key(b"k", 98)),
+        ("/login".to_owned(), key(&[b'k'; 9_000], 1)),
+        (long(8_000), key(&[b'k'; 7_000], 1)),
+        (long(9_000), Vec::new()),
+        (long(14_500), Vec::new()),
+        (long(15_100), Vec::new()),
+    ] {
+        let head = format!("POST {target} HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: 0\r\n");
+        let request = [head.as_bytes(), &fields, b"\r\n"].concat();
+        let what = format!("{:.60} to be refused", request.escape_ascii());
+        until(&what, async || {
+            Some(raw(proxy.address, &request).await).filter(|line| !line.ends_with("200 OK"))
+        })
+        .await;
+    }
+    proxy.ask(("GET", "/"), &[("x-api-key", "k3")]).await.expect(200);
+}
+
+/// The first line of what comes back.
+async fn raw(address: SocketAddr, request: &[u8]) -> String {
+    let mut stream = TcpStream::connect(address).await.expect("the proxy listens");
+    // Whoever closes while it is written to has said enough.
+    drop(stream.write_all(request).await);
+    let mut answer = Vec::new();
+    drop(timeout(SOON, stream.read_to_end(&mut answer)).await.expect("an answer, or an end"));
+    String::from_utf8_lossy(&answer).lines().next().unwrap_or_default().to_owned()
 }
 
 async fn passes(proxy: &Proxy, when: &str) {

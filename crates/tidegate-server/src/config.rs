@@ -315,7 +315,7 @@ pub struct Limits {
     pub streams: u32,
     /// Bytes of a request's body.
     pub body_bytes: usize,
-    /// Bytes of bodies that are held at once by the HTTP door.
+    /// Bytes of long bodies that each door holds at once; heads and answers have half as many beside that.
     pub bodies_bytes: usize,
     /// Checks in one batch.
     pub batch: usize,

@@ -109,12 +109,13 @@ async fn drive<S: Wire>((mut stream, peer): (S, Peer), door: Arc<Door>, mut phas
     };
     let came = Came::default();
     let (builder, mut turns) = (builder(&door.limits, speaks, came.clone()), Turns::new(came));
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(Whole::new(first, stream)), service));
+    let stream = TokioIo::new(Whole::new(first, stream, &activity));
+    let mut connection = pin!(builder.serve_connection(stream, service));
     // An answer has as much time to be taken as its request had.
     let (idle, taking) = (door.limits.idle_timeout, door.limits.request_timeout);
     let mut deadline = Instant::now() + idle.min(taking);
     // When it was told to end, the time at which it does, whatever its peer does.
-    let (mut end_at, mut is_stuck) = (None, false);
+    let mut end_at = None;
     loop {
         tokio::select! {
             // What has come is read before it is told to end: it may be the beginning of a request.
@@ -128,26 +129,28 @@ async fn drive<S: Wire>((mut stream, peer): (S, Peer), door: Arc<Door>, mut phas
             () = reached(&mut phase, Phase::Draining), if end_at.is_none() => {}
             () = sleep_until(deadline.min(end_at.unwrap_or(old_at))) => {
                 let now = Instant::now();
-                is_stuck = end_at.is_none() && activity.is_stuck(taking);
-                let (is_enough, patience) = match end_at {
-                    None => (old_at <= now || is_stuck, idle),
-                    Some(end_at) => (end_at <= now, PATIENCE),
+                let goes_on_until = match end_at {
+                    None => goes_on_until(&activity, (idle, taking)).filter(|_| now < old_at),
+                    Some(end_at) if now < end_at && activity.goes_on() => Some(now + PATIENCE),
+                    Some(_) => return,
                 };
-                if let Some(busy_until) = activity.busy_until(patience).filter(|_| !is_enough) {
-                    deadline = busy_until.min(now + taking);
+                if let Some(until) = goes_on_until {
+                    deadline = until;
                     continue;
-                }
-                if end_at.is_some() {
-                    return;
                 }
             }
         }
         let now = Instant::now();
-        // What is under way is brought to its end, unless it is that which its peer does not take.
-        let rest = if is_stuck { Duration::ZERO } else { taking };
-        (deadline, end_at) = (now + PATIENCE, Some(now + rest + PATIENCE));
+        (deadline, end_at) = (now + PATIENCE, Some(now + taking + PATIENCE));
         connection.as_mut().graceful_shutdown();
     }
+}
+
+/// When to look again at a connection that is neither idle nor stuck.
+fn goes_on_until(activity: &Activity, (idle, taking): (Duration, Duration)) -> Option<Instant> {
+    let (now, stuck_at) = (Instant::now(), activity.stuck_at(taking));
+    let until = activity.busy_until(idle)?.min(stuck_at.unwrap_or(now + taking));
+    (until > now).then_some(until)
 }
 
 /// Give or take a tenth, so that connections that came together do not all go together.

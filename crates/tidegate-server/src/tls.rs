@@ -26,6 +26,9 @@ pub(crate) use watch::follow;
 /// How long a peer may take until both sides trust the connection.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
+/// What is encrypted and not sent: as far as whoever writes knows, its peer has that.
+const UNSENT_BYTES: usize = 16 << 10;
+
 /// What is spoken inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Inside {
@@ -79,7 +82,9 @@ impl Tls {
             let greeting = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
             seat.by_turns(greeting.into_stream(config)).await
         };
-        timeout(HANDSHAKE, agreed).await?
+        let mut stream = timeout(HANDSHAKE, agreed).await??;
+        stream.get_mut().1.set_buffer_limit(Some(UNSENT_BYTES));
+        Ok(stream)
     }
 
     /// Takes what the files say now, if it is something else; whether it was.

@@ -9,6 +9,7 @@
 //! written by hand, with no layer in between.
 
 mod protobuf;
+mod texts;
 mod decode;
 mod encode;
 mod body;

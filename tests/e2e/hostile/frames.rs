@@ -16,6 +16,8 @@ pub(super) enum Frame {
 
 /// Why a stream is reset that there is no room for.
 pub(super) const REFUSED_STREAM: [u8; 4] = [0, 0, 0, 7];
+/// Why a connection ends whose peer sends a frame that is too long.
+pub(super) const FRAME_SIZE_ERROR: [u8; 4] = [0, 0, 0, 6];
 /// Why a connection ends whose peer does too much.
 pub(super) const ENHANCE_YOUR_CALM: [u8; 4] = [0, 0, 0, 11];
 

@@ -9,6 +9,10 @@ local SENT = { "x-api-key" }
 -- Headers of the answer that clients should know.
 local TOLD = { "retry-after", "ratelimit", "ratelimit-policy", "x-ratelimit-denied-by" }
 
+-- The most that is asked with: of values of one header, and of bytes. HAProxy's own client fails beyond what fits into a buffer of
+-- 16 KiB, and a request that cannot be asked about must not pass for that.
+local MOST_VALUES, MOST_BYTES = 8, 12288
+
 -- HAProxy counts the values of a header from 0, and its client from 1.
 local function values(list)
   local copy, at = {}, 0
@@ -19,8 +23,26 @@ local function values(list)
   return copy
 end
 
+-- Whether it can be asked with these: nobody understands control characters.
+local function askable(headers)
+  local bytes = 0
+  for _, list in pairs(headers) do
+    for _, value in ipairs(list) do
+      if value:gsub("\t", " "):find("%c") then return false end
+      bytes = bytes + #value
+    end
+    if #list > MOST_VALUES then return false end
+  end
+  return bytes <= MOST_BYTES
+end
+
 local function ask(headers)
   return core.httpclient():get({ url = ASK, dst = DOOR, headers = headers, timeout = 1000 })
+end
+
+local function refuse(txn)
+  txn:set_var("txn.tidegate_status", 429)
+  txn:set_var("txn.tidegate_body", '{"type":"about:blank","title":"Too Many Requests","status":429,"detail":"the request cannot be asked about"}')
 end
 
 core.register_action("tidegate", { "http-req" }, function(txn)
@@ -35,11 +57,15 @@ core.register_action("tidegate", { "http-req" }, function(txn)
     headers[name] = values(sent[name])
   end
 
+  if not askable(headers) then return refuse(txn) end
   local asked, answer = pcall(ask, headers)
   if not asked or not answer or not answer.headers then return end
-  -- Anything but a word of Tidegate's lets the request pass.
+  -- What is wrong with a request is its client's doing. Any other failure that is not in Tidegate's words lets it pass.
   local kind = values(answer.headers["content-type"])[1]
-  if answer.status ~= 200 and kind ~= "application/problem+json" then return end
+  if answer.status ~= 200 and kind ~= "application/problem+json" then
+    if answer.status < 500 then refuse(txn) end
+    return
+  end
 
   txn:set_var("txn.tidegate_status", answer.status)
   txn:set_var("txn.tidegate_body", answer.body)

@@ -107,7 +107,7 @@ async fn who_never_paused_and_then_falls_silent_is_not_forgotten() {
     let mut between = pin!(Between::new(std::future::pending(), start + MINUTE));
     let turns = Arc::new(AtomicU32::new(0));
     let others = Arc::clone(&turns);
-    tokio::spawn(async move {
+    let spinning = tokio::spawn(async move {
         loop {
             others.fetch_add(1, Relaxed);
             yield_now().await;
@@ -117,6 +117,7 @@ async fn who_never_paused_and_then_falls_silent_is_not_forgotten() {
         let mut room = Vec::with_capacity(1);
         assert!(matches!(between.as_mut().hear(&mut theirs, &mut room).await, Event::Bytes(Ok(1))));
     }
+    spinning.abort();
     let turns = turns.load(Relaxed) as usize;
     assert!(turns >= READS / (MOST_IN_A_ROW as usize + 1), "others had {turns} turns");
     let heard = between.as_mut().hear(&mut theirs, &mut Vec::with_capacity(1)).await;

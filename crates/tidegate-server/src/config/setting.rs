@@ -176,7 +176,7 @@ settings! {
         "The largest body of a request",
         |config, text| config.limits.body_bytes = value::bytes(text, 1024, 64 * MEBIBYTE)?;
     "limits.bodies" "TIDEGATE_LIMITS_BODIES" None, "64MiB",
-        "The most bytes that each door holds at once of bodies, calls, long commands, heads and answers; what finds no room is refused (503, RESOURCE_EXHAUSTED) or its connection closed (Redis protocol)",
+        "The most bytes that each door holds at once of bodies, calls, and long commands and replies of the Redis protocol; and half as many again of heads and answers over HTTP. What finds no room is refused (503, RESOURCE_EXHAUSTED) or its connection closed (Redis protocol)",
         |config, text| config.limits.bodies_bytes = value::bytes(text, 1024, 1 << 40)?;
     "limits.batch" "TIDEGATE_LIMITS_BATCH" None, "100",
         "The most checks in one batch",

@@ -1,5 +1,6 @@
 //! What goes on in a connection: requests that are not answered yet, answers that nobody has taken, and those that go on.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,7 +13,11 @@ pub(super) const MOST_STREAMS: usize = 16;
 
 /// What goes on in a connection.
 #[derive(Debug)]
-pub(super) struct Activity(Mutex<Recent>);
+pub(super) struct Activity {
+    /// Bytes that were sent.
+    sent: AtomicU64,
+    recent: Mutex<Recent>,
+}
 
 #[derive(Debug)]
 struct Recent {
@@ -28,13 +33,16 @@ struct Recent {
     streams: usize,
     /// When a request was last answered, or given up.
     last: Instant,
+    /// How much was sent when that was last looked at.
+    sent: u64,
 }
 
 impl Activity {
     pub(super) fn new() -> Self {
         let now = Instant::now();
-        let (asked, fresh, stale, age, streams) = (0, 0, 0, 0, 0);
-        Self(Mutex::new(Recent { asked, fresh, stale, age, since: now, streams, last: now }))
+        let (asked, fresh, stale, age, streams, sent) = (0, 0, 0, 0, 0, 0);
+        let recent = Recent { asked, fresh, stale, age, since: now, streams, last: now, sent };
+        Self { sent: AtomicU64::new(0), recent: Mutex::new(recent) }
     }
 
     /// Until when it is not idle; `None` if it is.
@@ -46,20 +54,33 @@ impl Activity {
         (until > now).then_some(until)
     }
 
-    /// Whether an answer waits that nobody has taken for so long. Whoever looks that often is told before it is twice as long: what
-    /// was there at a look is stale, and has until the next one; however many others are taken meanwhile.
-    pub(super) fn is_stuck(&self, patience: Duration) -> bool {
+    /// Whether there is something to wait for on a connection that is to end: a request that is not answered, or answers of which
+    /// anything was sent since this was asked before.
+    pub(super) fn goes_on(&self) -> bool {
+        let sent = self.sent.load(Relaxed);
+        let mut recent = self.recent();
+        let moves = std::mem::replace(&mut recent.sent, sent) != sent;
+        recent.asked > 0 || moves && recent.fresh + recent.stale > 0
+    }
+
+    /// So many bytes were taken by whoever sends them.
+    pub(super) fn send(&self, bytes: usize) {
+        self.sent.fetch_add(bytes as u64, Relaxed);
+    }
+
+    /// When an answer that waits will have been left for so long, if one does. What is there when this is asked is stale, and has so
+    /// long from then on, however much else is taken: whoever asks that often knows before it is twice as long.
+    pub(super) fn stuck_at(&self, patience: Duration) -> Option<Instant> {
         let (mut recent, now) = (self.recent(), Instant::now());
-        if recent.stale > 0 {
-            return now.duration_since(recent.since) >= patience;
+        if recent.stale == 0 {
+            (recent.stale, recent.fresh) = (recent.fresh, 0);
+            (recent.age, recent.since) = (recent.age + 1, now);
         }
-        (recent.stale, recent.fresh) = (recent.fresh, 0);
-        (recent.age, recent.since) = (recent.age + 1, now);
-        false
+        (recent.stale > 0).then_some(recent.since + patience)
     }
 
     fn recent(&self) -> MutexGuard<'_, Recent> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -173,17 +194,18 @@ mod tests {
         let waiting = Asked::new(&activity);
         let answered = || Asked::new(&activity).answered().unwrap();
         let (one, other) = (answered(), answered());
-        assert!(!activity.is_stuck(LONG), "it was not looked at before");
+        let long_after = Instant::now() + LONG;
+        assert_eq!(activity.stuck_at(LONG), Some(long_after));
         drop(one);
-        for is_stuck in [false, true] {
-            advance(LONG / 2).await;
+        for _ in 0..3 {
+            advance(LONG / 3).await;
             drop(answered());
-            assert_eq!(activity.is_stuck(LONG), is_stuck, "others were taken");
+            assert_eq!(activity.stuck_at(LONG), Some(long_after), "others were taken");
         }
         drop(other);
         for _ in 0..9 {
             advance(LONG).await;
-            assert!(!activity.is_stuck(LONG), "whoever is not answered yet has nothing to take");
+            assert_eq!(activity.stuck_at(LONG), None, "whoever is not answered yet has nothing to take");
         }
         drop(waiting);
     }
@@ -194,7 +216,7 @@ mod tests {
         let answered = || Asked::new(&activity).answered().unwrap();
         let mut waiting = std::collections::VecDeque::from([answered(), answered()]);
         for _ in 0..20 {
-            assert!(!activity.is_stuck(LONG));
+            assert!(activity.stuck_at(LONG).unwrap() > Instant::now());
             advance(LONG / 4).await;
             waiting.push_back(answered());
             waiting.pop_front();
@@ -210,15 +232,29 @@ mod tests {
         let activity = Arc::new(Activity::new());
         let watching = Stream::open(&activity).unwrap();
         for _ in 0..3 {
-            assert!(!activity.is_stuck(LONG), "there is nothing to take");
+            assert_eq!(activity.stuck_at(LONG), None, "there is nothing to take");
             advance(LONG).await;
         }
         let piece = watching.more();
-        assert!(!activity.is_stuck(LONG), "it was not looked at before");
+        assert_eq!(activity.stuck_at(LONG), Some(Instant::now() + LONG));
         advance(LONG).await;
-        assert!(activity.is_stuck(LONG));
+        assert_eq!(activity.stuck_at(LONG), Some(Instant::now()));
         drop(piece);
-        assert!(!activity.is_stuck(LONG));
+        assert_eq!(activity.stuck_at(LONG), None);
+    }
+
+    #[test]
+    fn what_ends_waits_for_requests_and_for_answers_of_which_something_is_sent() {
+        let activity = Arc::new(Activity::new());
+        let asked = Asked::new(&activity);
+        assert!(activity.goes_on() && activity.goes_on(), "it is not answered");
+        let untaken = asked.answered().unwrap();
+        assert!(!activity.goes_on());
+        activity.send(1);
+        assert!(activity.goes_on() && !activity.goes_on(), "nothing more of it was sent");
+        drop(untaken);
+        activity.send(1);
+        assert!(!activity.goes_on(), "nobody waits for that");
     }
 
     #[tokio::test]

@@ -10,10 +10,10 @@ use tidegate_store::Memory;
 use tidegate_wire::door::DoorSettings;
 use tidegate_wire::http::Checks;
 use tidegate_wire::trust::Peer;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex, split};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex, split};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, yield_now};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 use super::{KEEP_ALIVE, PATIENCE, Shortcut};
 use crate::config::Limits;
@@ -114,7 +114,7 @@ async fn whoever_does_not_answer_whether_it_is_there_is_not_waited_for() {
 }
 
 /// The next frame: its kind, its flags and what is in it; `None` at the end.
-async fn next_frame(stream: &mut DuplexStream) -> Option<(u8, u8, Vec<u8>)> {
+async fn next_frame(stream: &mut (impl AsyncRead + Unpin)) -> Option<(u8, u8, Vec<u8>)> {
     let mut head = [0; 9];
     stream.read_exact(&mut head).await.ok()?;
     let mut payload = vec![0; u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize];
@@ -235,6 +235,58 @@ async fn whoever_leaves_one_answer_is_closed_in_time_whatever_else_he_takes() {
         let took = taken.await.unwrap();
         assert!((taking..=2 * taking + 2 * PATIENCE).contains(&took), "{took:?}");
     }
+}
+
+/// What a connection brings at that time, in order; how many answers came, and when it was closed.
+async fn brings(door: Arc<Door>, pieces: Vec<(Duration, Vec<u8>)>) -> (usize, Duration) {
+    const HEADERS: u8 = 1;
+    let (ours, _serving) = connect(door);
+    let (mut reading, mut writing) = split(ours);
+    let start = Instant::now();
+    let writes = async {
+        for (at, bytes) in pieces {
+            sleep_until(start + at).await;
+            drop(writing.write_all(&bytes).await);
+        }
+    };
+    let reads = async {
+        let mut answers = 0;
+        while let Some((kind, ..)) = next_frame(&mut reading).await {
+            answers += usize::from(kind == HEADERS);
+        }
+        (answers, start.elapsed())
+    };
+    tokio::join!(writes, reads).1
+}
+
+/// One answer of a connection is not taken, and the request of somebody else is not sent to its end when that is found out.
+#[tokio::test(start_paused = true)]
+async fn whoever_shares_a_connection_with_an_answer_that_is_left_is_answered() {
+    let taking = Duration::from_secs(8);
+    let head = b"\0\0\x0f\x01\x04\0\0\0\x03\x83\x86\x04\x08/v1/peek\x01\x01a".to_vec();
+    let rest = [b"\0\0\x10\0\x01\0\0\0\x03".as_slice(), br#"{"domain":"api"}"#].concat();
+    let (while_it_waits, found_out) = (taking * 3 / 2, taking * 2);
+    let pieces = vec![
+        (Duration::ZERO, [without_room(), healthz(1)].concat()),
+        (while_it_waits, head),
+        (found_out + PATIENCE * 2, rest),
+    ];
+    let (answers, took) = brings(patient(false, taking).await, pieces).await;
+    assert_eq!(answers, 2, "the other one is not answered");
+    assert!((found_out..=found_out + 5 * PATIENCE).contains(&took), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_takes_no_answers_does_not_hold_up_a_stop() {
+    let (mut ours, theirs) = duplex(1 << 20);
+    let (going, serving) = connect_over(theirs, door(false).await);
+    ours.write_all(&[without_room(), healthz(1)].concat()).await.unwrap();
+    breathe().await;
+    let start = Instant::now();
+    going.send_replace(Phase::Draining);
+    serving.await.unwrap();
+    let took = start.elapsed();
+    assert!(took <= 2 * PATIENCE, "{took:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,10 +2,13 @@
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use super::hour;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::activity::Activity;
+use super::hour;
 
 /// Bytes that are read in one turn of a connection: whoever never pauses gets no more than others.
 const MOST_PER_TURN: usize = 64 << 10;
@@ -20,12 +23,21 @@ pub(super) struct Whole<S> {
     /// How much was read in which turn.
     in_turn: (usize, Option<u64>),
     stream: S,
+    /// Who is told how much is sent.
+    activity: Arc<Activity>,
 }
 
 impl<S> Whole<S> {
     /// A connection from which these bytes have come so far.
-    pub(super) const fn new(first: Vec<u8>, stream: S) -> Self {
-        Self { first, read: 0, in_turn: (0, None), stream }
+    pub(super) fn new(first: Vec<u8>, stream: S, activity: &Arc<Activity>) -> Self {
+        Self { first, read: 0, in_turn: (0, None), stream, activity: Arc::clone(activity) }
+    }
+
+    fn sent(&self, bytes: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(bytes)) = bytes {
+            self.activity.send(bytes);
+        }
+        bytes
     }
 }
 
@@ -35,7 +47,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Whole<S> {
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let Self { first, read, in_turn, stream } = &mut *self;
+        let Self { first, read, in_turn, stream, .. } = &mut *self;
         if first.is_empty() {
             // Whoever reads may ask more than once in a turn, and outside of turns it is nobody else's.
             let turn = hour::turn();
@@ -68,7 +80,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Whole<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let sent = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.sent(sent)
     }
 
     /// For HTTP/1, which does not ask.
@@ -77,7 +90,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Whole<S> {
         context: &mut Context<'_>,
         pieces: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
+        let sent = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
+        self.sent(sent)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -112,7 +126,7 @@ mod tests {
 
     #[test]
     fn so_much_is_read_in_a_turn_however_often_it_is_asked() {
-        let mut whole = Whole::new(Vec::new(), tokio::io::repeat(b'x'));
+        let mut whole = Whole::new(Vec::new(), tokio::io::repeat(b'x'), &Arc::new(Activity::new()));
         for _ in 0..2 {
             let _turn = Turn::begin();
             assert_eq!((comes(&mut whole), comes(&mut whole)), (MOST_PER_TURN, 0));

@@ -236,7 +236,7 @@ async fn answers_that_nobody_takes_have_their_bound() {
         }
         answers.push(answer);
     }
-    // The other half is for what comes in.
+    // They have half as much as bodies.
     assert!(held <= ROOM / 2, "{held} bytes are held");
     assert!(held > ROOM / 4 && refused > 0, "{held} bytes are held, and {refused} were refused");
     // Whoever needs little is served.
@@ -348,7 +348,7 @@ async fn long_heads_of_requests_that_never_end_have_their_bound() {
         sender.send_request(request.body(body).unwrap())
     });
     let asked: Vec<_> = asked.map(tokio::spawn).collect();
-    // Four fit into the half that is theirs.
+    // Four fit into their room, half of that for bodies.
     measured(&world, r#"ratelimit_bodies_refused_total{door="http"} 16"#).await;
     assert_eq!(world.check("k1").await.status, 200);
     asked.iter().for_each(tokio::task::JoinHandle::abort);

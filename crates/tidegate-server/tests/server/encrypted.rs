@@ -37,7 +37,7 @@ async fn world(folder: &TempDir, clients: bool) -> World {
         config.tls.certificate = Some(folder.path().join("server.crt"));
         config.tls.private_key = Some(folder.path().join("server.key"));
         config.tls.client_authorities = clients.then(|| folder.path().join("ca.crt"));
-        config.tls.doors = vec!["grpc", "http", "admin"];
+        config.tls.doors = vec!["grpc", "http", "admin", "resp"];
     })
     .await
 }
@@ -69,7 +69,8 @@ fn client(folder: &Path, (shows, speaks): (bool, &[u8])) -> Arc<ClientConfig> {
     } else {
         builder.with_no_client_auth()
     };
-    config.alpn_protocols = vec![speaks.to_vec()];
+    config.alpn_protocols =
+        [speaks].iter().filter(|speaks| !speaks.is_empty()).map(|speaks| speaks.to_vec()).collect();
     Arc::new(config)
 }
 
@@ -84,6 +85,30 @@ async fn fall_silent(address: SocketAddr, folder: &Path, greets: bool) -> TcpStr
         stream.write_all(&greeting).await.unwrap();
     }
     stream
+}
+
+/// A door, what is spoken inside, and how to begin.
+type Way = (SocketAddr, &'static [u8], &'static [u8]);
+
+/// Every door.
+fn ways(world: &World) -> [Way; 4] {
+    let http = (&b"http/1.1"[..], &b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n"[..]);
+    [
+        (world.http(), http.0, http.1),
+        (world.admin(), http.0, http.1),
+        (world.grpc(), b"h2", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0"),
+        (world.resp(), b"", b"PING\r\n"),
+    ]
+}
+
+/// Whether anything comes back from a door.
+async fn answers((address, speaks, begins): Way, folder: &Path, shows: bool) -> bool {
+    let talk = async {
+        let mut stream = connect(address, folder, (shows, speaks)).await?;
+        stream.write_all(begins).await?;
+        stream.read(&mut [0]).await
+    };
+    timeout(CEILING, talk).await.expect("an answer, or an end").is_ok_and(|bytes| bytes > 0)
 }
 
 /// Makes connections for calls.
@@ -172,6 +197,11 @@ async fn whoever_must_show_a_certificate_is_not_answered_without() {
         }
     };
     timeout(CEILING, counted).await.expect("those who are turned away are not counted");
+    for way in ways(&world) {
+        assert!(answers(way, folder.path(), true).await, "{way:?}");
+        assert!(!answers(way, folder.path(), false).await, "{way:?}");
+        assert!(!answers(way, stranger.path(), true).await, "{way:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -219,7 +249,11 @@ async fn new_certificates_are_taken() {
     }
     let renewed = async { while status(world.http(), newer.path(), false).await.is_err() {} };
     timeout(CEILING, renewed).await.expect("the new certificate is never shown");
-    status(world.http(), folder.path(), false).await.unwrap_err();
+    for way in ways(&world) {
+        let renewed = async { while !answers(way, newer.path(), false).await {} };
+        timeout(CEILING, renewed).await.expect("the new certificate is never shown");
+        assert!(!answers(way, folder.path(), false).await, "{way:?}");
+    }
 }
 
 /// Who may ask is exchanged while it runs: callers of the old authority are not answered any more, those of the new one are.

@@ -7,6 +7,8 @@ use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::Code;
 use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_service_client::RateLimitServiceClient;
 use tidegate_server::config::TrustedPeer;
 use tidegate_wire::Trusted;
+use tidegate_wire::v1::proto::CheckRequest;
+use tidegate_wire::v1::proto::limits_client::LimitsClient;
 
 use crate::world::{Answer, CEILING, World, ask, send};
 
@@ -129,6 +131,39 @@ async fn calls_over_grpc_show_the_token_in_their_metadata() {
     assert_eq!(codes, [Code::Ok, Code::Ok, Code::Ok, Code::Ok, Code::Ok, Code::OverLimit]);
     assert_eq!(claims(&world, "grpc", "api_key").await, 3);
     assert_eq!(claims(&world, "grpc", "org").await, 6, "the token is not good for that");
+}
+
+/// Where whoever calls is seen by its network alone, at both services of the door.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_over_grpc_are_known_by_their_network() {
+    let claimed = ["org", "plan", "ip"];
+    for (network, believed) in [("127.0.0.0/8", true), ("192.0.2.0/24", false)] {
+        let world = World::with(|config| {
+            config.trust.attributes = claimed.map(str::to_owned).to_vec();
+            config.trust.doors = vec!["grpc"];
+            config.trust.peers = vec![TrustedPeer::in_networks(Trusted::parse([network]).unwrap())];
+        })
+        .await;
+        let entry = |key: &str| Entry { key: key.to_owned(), value: "192.0.2.7".to_owned() };
+        let entries = claimed.map(entry).to_vec();
+        let descriptors = vec![RateLimitDescriptor { entries, ..RateLimitDescriptor::default() }];
+        let asked = RateLimitRequest { domain: "api".to_owned(), descriptors, ..RateLimitRequest::default() };
+        let mut envoy = RateLimitServiceClient::connect(format!("http://{}", world.grpc())).await.unwrap();
+        envoy.should_rate_limit(asked).await.unwrap();
+        let mut ours = LimitsClient::new(world.channel().await);
+        let attributes = claimed.map(|name| (name.to_owned(), "192.0.2.7".to_owned()));
+        ours.check(CheckRequest {
+            domain: "api".to_owned(),
+            attributes: attributes.into(),
+            ..CheckRequest::default()
+        })
+        .await
+        .unwrap();
+        for name in claimed {
+            let expected = if believed { 0 } else { 2 };
+            assert_eq!(claims(&world, "grpc", name).await, expected, "{name} from {network}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -17,7 +17,7 @@ pub struct DoorSettings {
     pub pk_secret: Option<PartitionSecret>,
     /// The largest body or message.
     pub max_body_bytes: usize,
-    /// The most bytes of bodies that are held at once; it is never less than one of the largest.
+    /// The most bytes of bodies that are held at once; it is never less than one of the largest. Heads and answers have half as many beside it.
     pub max_bodies_bytes: usize,
     /// The most checks of one batch.
     pub max_batch: usize,

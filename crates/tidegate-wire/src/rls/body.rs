@@ -14,6 +14,9 @@ use super::encode::FRAME;
 use crate::door::body::{Stopped, collect};
 use crate::door::{Budget, Share};
 
+/// What is told when there is no room.
+pub(super) const NO_ROOM: &str = "too many bytes of calls are held; retry in 1 s";
+
 /// What whoever compresses is told.
 pub(super) const COMPRESSED: &str = "messages must not be compressed";
 
@@ -37,7 +40,7 @@ where
     let too_large = || Status::out_of_range(format!("the message may have {most} bytes at most"));
     let (bytes, share) = collect(body, most + FRAME, budget).await.map_err(|stopped| match stopped {
         Stopped::TooLarge => too_large(),
-        Stopped::NoRoom => Status::resource_exhausted("too many bytes of calls are held; retry in 1 s"),
+        Stopped::NoRoom => Status::resource_exhausted(NO_ROOM),
         Stopped::BrokenOff => Status::cancelled("the call broke off"),
     })?;
     check(&bytes)?;

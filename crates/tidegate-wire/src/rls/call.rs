@@ -8,11 +8,12 @@ use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Body;
 use tidegate_store::Store;
-use tonic::Status;
+use tonic::{Code, Status};
 
-use super::body::{self, COMPRESSED, Reply};
+use super::body::{self, COMPRESSED, NO_ROOM, Reply};
+use super::texts::Texts;
 use super::{deadline, decode, encode};
-use crate::door::{Door, Patience, at_once};
+use crate::door::{Door, FREE_BYTES, Patience, at_once};
 use crate::ratelimit::{self, Failure};
 use crate::trust::{Caller, Peer};
 
@@ -88,6 +89,11 @@ where
                 ask_at_once(door, asker, &message)
             }
             Ok((message, _share)) => Box::pin(within(door, asker, &message)).await,
+            // What is configured is short: only what a client sent can be so long.
+            Err(status) if status.code() == Code::OutOfRange => {
+                door.note_malformed();
+                Ok(refusal(&ratelimit::Request::default(), status.message().to_owned()))
+            }
             Err(status) => Err(status),
         };
         match answer {
@@ -149,18 +155,27 @@ async fn within<S: Store + 'static>(
 }
 
 async fn ask<S: Store + 'static>(door: &Door<S>, asker: &Asker, message: &[u8]) -> Result<Vec<u8>, Status> {
+    let texts = Texts::default();
     let mut request = ratelimit::Request { patience: asker.patience, ..ratelimit::Request::default() };
-    decode::request(message, &mut request).map_err(|wrong| {
+    decode::request(message, &texts, &mut request).map_err(|wrong| {
         door.note_malformed();
         Status::invalid_argument(wrong.to_string())
     })?;
+    let mut share = door.bodies().share();
+    if texts.bytes() > FREE_BYTES && !share.grow(texts.bytes()) {
+        return Err(Status::resource_exhausted(NO_ROOM));
+    }
     request.keep_what_counts(&door.settings().trust, asker.caller);
     match ratelimit::answer(door, &request, |response| encode::response(&response)).await {
         Ok(message) => Ok(message),
-        Err(Failure::Sent(said)) => Ok(encode::response(&ratelimit::refusal(&request, said))),
+        Err(Failure::Sent(said)) => Ok(refusal(&request, said)),
         Err(Failure::Malformed(message)) => Err(Status::invalid_argument(message)),
         Err(Failure::Undecided) => {
             Err(Status::unavailable("it could not be decided whether the request may pass"))
         }
     }
+}
+
+fn refusal(request: &ratelimit::Request<'_>, said: String) -> Vec<u8> {
+    encode::response(&ratelimit::refusal(request, said))
 }

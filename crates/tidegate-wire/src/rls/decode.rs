@@ -5,6 +5,7 @@ use tidegate_engine::Malformed;
 use tidegate_engine::check::{MAX_DESCRIPTORS, MAX_ENTRIES};
 
 use super::protobuf::{Fields, Unreadable};
+use super::texts::Texts;
 use crate::ratelimit::{Asked, AskedLimit, Request, Unit};
 
 /// Why there is nothing to ask.
@@ -17,13 +18,21 @@ pub(super) enum Wrong {
 }
 
 /// A `RateLimitRequest`, into an empty one: they are large. As protobuf wants it: what is unknown is passed over, of what is
-/// there twice the last counts, and messages are merged.
-pub(super) fn request<'b>(message: &'b [u8], request: &mut Request<'b>) -> Result<(), Wrong> {
+/// there twice the last counts, and messages are merged. But a value that is no text is made one: it may be what a client sent, and
+/// Envoy lets requests pass that it gets an error for.
+pub(super) fn request<'b>(
+    message: &'b [u8],
+    texts: &'b Texts,
+    request: &mut Request<'b>,
+) -> Result<(), Wrong> {
     let mut fields = Fields::new(message);
     while let Some((field, value)) = fields.next()? {
         match field {
             1 => request.domain = value.text()?,
-            2 => push(&mut request.descriptors, asked(value.bytes()?)?, ("descriptors", MAX_DESCRIPTORS))?,
+            2 => {
+                let asked = asked(value.bytes()?, texts)?;
+                push(&mut request.descriptors, asked, ("descriptors", MAX_DESCRIPTORS))?;
+            }
             3 => request.hits = u64::from(narrow(value.number()?)),
             _ => {}
         }
@@ -44,12 +53,12 @@ fn push<A: Array>(
     Ok(())
 }
 
-fn asked(message: &[u8]) -> Result<Asked<'_>, Wrong> {
+fn asked<'b>(message: &'b [u8], texts: &'b Texts) -> Result<Asked<'b>, Wrong> {
     let mut asked = Asked::default();
     let mut fields = Fields::new(message);
     while let Some((field, value)) = fields.next()? {
         match field {
-            1 => push(&mut asked.entries, entry(value.bytes()?)?, ("entries", MAX_ENTRIES))?,
+            1 => push(&mut asked.entries, entry(value.bytes()?, texts)?, ("entries", MAX_ENTRIES))?,
             2 => asked.limit = Some(limit(value.bytes()?, asked.limit)?),
             3 => asked.hits = Some(hits(value.bytes()?, asked.hits)?),
             4 => asked.negative = value.number()? != 0,
@@ -59,17 +68,17 @@ fn asked(message: &[u8]) -> Result<Asked<'_>, Wrong> {
     Ok(asked)
 }
 
-fn entry(message: &[u8]) -> Result<(&str, &str), Unreadable> {
-    let mut entry = ("", "");
+fn entry<'b>(message: &'b [u8], texts: &'b Texts) -> Result<(&'b str, &'b str), Unreadable> {
+    let (mut key, mut last) = ("", &b""[..]);
     let mut fields = Fields::new(message);
     while let Some((field, value)) = fields.next()? {
         match field {
-            1 => entry.0 = value.text()?,
-            2 => entry.1 = value.text()?,
+            1 => key = value.text()?,
+            2 => last = value.bytes()?,
             _ => {}
         }
     }
-    Ok(entry)
+    Ok((key, texts.text(last)))
 }
 
 fn limit(message: &[u8], known: Option<AskedLimit>) -> Result<AskedLimit, Unreadable> {

@@ -12,6 +12,8 @@ use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::Code as
 use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_service_client::RateLimitServiceClient;
 use envoy_types::pb::envoy::service::ratelimit::v3::{RateLimitRequest, RateLimitResponse};
 use envoy_types::pb::google::protobuf::UInt64Value;
+use http_body_util::{BodyExt as _, Full};
+use prost::Message as _;
 use tidegate_store::Reference;
 use tokio::net::TcpListener;
 use tonic::Code;
@@ -173,8 +175,36 @@ async fn the_store_is_told_of_the_deadline_and_of_an_earlier_one() {
 async fn a_message_past_the_bound_is_refused() {
     let (door, _) =
         door_to(Faulty::Failing, RULES, DoorSettings { max_body_bytes: 100, ..DoorSettings::default() });
-    let status = ask(&door, question(vec![descriptor("user", &"x".repeat(100))])).await.unwrap_err();
-    assert_eq!(status.code(), Code::OutOfRange);
+    let response = ask(&door, question(vec![descriptor("user", &"x".repeat(100))])).await.unwrap();
+    assert_eq!(response.overall_code, Overall::OverLimit as i32);
+    let body = String::from_utf8(response.raw_body).unwrap();
+    assert!(body.contains("the message may have 100 bytes at most"), "{body}");
+}
+
+/// Clients send such values, and Envoy passes them on as they are. What comes back, by a client whose texts are bytes.
+#[tokio::test]
+async fn a_value_that_is_no_text_is_counted_as_one_and_is_no_way_around_other_limits() {
+    let (door, _) =
+        door("domain: mesh\nrules: [{ name: a, by: [ip], limit: 1/h }, { name: b, by: [user], limit: 9/h }]");
+    let ask = async |user: &[u8]| {
+        let texts =
+            question(vec![descriptor("ip", "192.0.2.1"), descriptor("user", &"u".repeat(user.len()))]);
+        let mut message = texts.encode_to_vec();
+        let place = message.len() - user.len();
+        message[place..].copy_from_slice(user);
+        let framed = [&[0][..], &u32::try_from(message.len()).unwrap().to_be_bytes(), &message].concat();
+        let call = http::Request::post(PATH).header("content-type", "application/grpc");
+        let begun = call::begin(&door, call.body(Full::new(Bytes::from(framed))).unwrap(), None);
+        let answer = call::finish(&door, begun).await.into_body().collect().await.unwrap().to_bytes();
+        let response = RateLimitResponse::decode(&answer[5..]).unwrap();
+        (
+            response.overall_code(),
+            response.statuses.into_iter().map(|status| status.limit_remaining).collect(),
+        )
+    };
+    assert_eq!(ask(b"\xffk").await, (Overall::Ok, vec![0, 8]));
+    assert_eq!(ask(b"\xfek").await, (Overall::OverLimit, vec![0, 8]), "by its address");
+    assert_eq!(ask(&[0xFF; 9000]).await, (Overall::OverLimit, vec![0, 0]), "too long");
 }
 
 #[tokio::test]

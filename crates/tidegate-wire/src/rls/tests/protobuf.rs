@@ -17,6 +17,7 @@ use tidegate_engine::check::{MAX_DESCRIPTORS, MAX_ENTRIES};
 
 use super::super::decode::Wrong;
 use super::super::protobuf::Writer;
+use super::super::texts::Texts;
 use super::super::{decode, encode};
 use crate::door::tests::{door, wait};
 use crate::door::{DecisionId, Patience};
@@ -83,9 +84,9 @@ fn borrowed(message: &RateLimitRequest) -> Request<'_> {
     }
 }
 
-fn read(bytes: &[u8]) -> Result<Request<'_>, Wrong> {
+fn read<'b>(bytes: &'b [u8], texts: &'b Texts) -> Result<Request<'b>, Wrong> {
     let mut request = Request::default();
-    decode::request(bytes, &mut request).map(|()| request)
+    decode::request(bytes, texts, &mut request).map(|()| request)
 }
 
 fn has_too_many(message: &RateLimitRequest) -> bool {
@@ -94,10 +95,13 @@ fn has_too_many(message: &RateLimitRequest) -> bool {
 }
 
 fn reads_as_the_generated_code_does(bytes: &[u8]) -> Result<(), TestCaseError> {
-    let theirs = RateLimitRequest::decode(bytes);
-    match (&theirs, read(bytes)) {
+    let (theirs, texts) = (RateLimitRequest::decode(bytes), Texts::default());
+    match (&theirs, read(bytes, &texts)) {
         (Ok(theirs), Ok(ours)) => prop_assert_eq!(borrowed(theirs), ours),
         (Err(_), Err(_)) => {}
+        (Err(error), Ok(_)) => {
+            prop_assert!(error.to_string().contains("UTF-8"), "{}", error);
+        }
         (Ok(theirs), Err(Wrong::Malformed(_))) => prop_assert!(has_too_many(theirs)),
         (theirs, ours) => prop_assert!(false, "{theirs:?} beside {ours:?}"),
     }
@@ -114,7 +118,8 @@ proptest! {
     fn so_is_rubbish(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         reads_as_the_generated_code_does(&bytes)?;
         let (door, _) = door(super::RULES);
-        if let Ok(request) = read(&bytes) {
+        let texts = Texts::default();
+        if let Ok(request) = read(&bytes, &texts) {
             let answer = wait(ratelimit::answer(&door, &request, |response| encode::response(&response)));
             prop_assert!(answer.is_ok() || matches!(answer, Err(Failure::Malformed(_) | Failure::Sent(_))));
         }
@@ -131,20 +136,21 @@ fn nothing_is_kept_of_more_than_may_be_asked() {
             "the check has 33 entries and the most is 32",
         ),
     ] {
-        let mut request = Request::default();
-        let wrong = decode::request(&bytes, &mut request).unwrap_err();
+        let (texts, mut request) = (Texts::default(), Request::default());
+        let wrong = decode::request(&bytes, &texts, &mut request).unwrap_err();
         assert_eq!(wrong.to_string(), says);
         assert!(request.descriptors.len() <= MAX_DESCRIPTORS);
     }
-    assert!(read(&descriptor.repeat(MAX_DESCRIPTORS)).is_ok());
+    assert!(read(&descriptor.repeat(MAX_DESCRIPTORS), &Texts::default()).is_ok());
 }
 
 #[test]
 fn groups_are_passed_over_and_their_depth_is_bounded() {
     let nested = |depth: usize| [vec![0x7B; depth], vec![0x7C; depth]].concat();
-    assert!(read(&nested(100)).is_ok());
-    assert!(read(&nested(101)).is_err());
-    assert!(read(&vec![0x7B; 100_000]).is_err());
+    let texts = Texts::default();
+    assert!(read(&nested(100), &texts).is_ok());
+    assert!(read(&nested(101), &texts).is_err());
+    assert!(read(&vec![0x7B; 100_000], &texts).is_err());
 }
 
 #[test]
