@@ -4,6 +4,7 @@
 //! Proxies wait for 20 or 100 ms at most and then let pass, and a busy machine may take longer: a refusal is therefore waited
 //! for, and how many passed before it is not counted.
 
+use std::cell::Cell;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -134,6 +135,14 @@ async fn nothing_that_a_client_writes_is_a_way_around(proxy: &Proxy) {
         })
         .await;
     }
+    // Two keys: a new one each time for us, and one for the API.
+    let number = Cell::new(0);
+    until("two keys to be refused", async || {
+        let keys = format!("x-api-key: new{}\r\nx-api-key: k4\r\n", number.replace(number.get() + 1));
+        let request = format!("GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n{keys}\r\n");
+        Some(raw(proxy.address, request.as_bytes()).await).filter(|line| !line.ends_with("200 OK"))
+    })
+    .await;
     proxy.ask(("GET", "/"), &[("x-api-key", "k3")]).await.expect(200);
 }
 
