@@ -38,20 +38,25 @@ async fn told(server: &Tidegate, to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
         // Whoever closes while it is written to has said enough.
         drop(stream.write_all(bytes).await);
         let mut answer = Vec::new();
-        drop(within("the end of the connection", stream.read_to_end(&mut answer)).await);
+        drop(stream.read_to_end(&mut answer).await);
         answer
     };
-    let others = async {
+    let others = async || {
+        others_are_served(server).await;
+        let grown = memory::of(&server.program).saturating_sub(before);
+        assert!(grown < MOST_GROWTH, "it grew by {grown} bytes");
+    };
+    let all_the_while = async {
         loop {
-            others_are_served(server).await;
-            let grown = memory::of(&server.program).saturating_sub(before);
-            assert!(grown < MOST_GROWTH, "it grew by {grown} bytes");
+            others().await;
         }
     };
-    tokio::select! {
-        answer = talk => answer,
-        () = others => unreachable!("they go on"),
-    }
+    let answer = tokio::select! {
+        answer = within("the end of the connection", talk) => answer,
+        () = all_the_while => unreachable!("they go on"),
+    };
+    others().await;
+    answer
 }
 
 /// Why the connection was ended, by what was told.

@@ -9,7 +9,8 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::client::{self, Answer};
@@ -61,7 +62,6 @@ async fn check(kind: Kind) {
     let proxy = Proxy::start(kind, &tidegate, upstream.address).await;
     passes_until_the_limit(&proxy, &upstream).await;
     tells_what_is_asked(&proxy).await;
-    nothing_that_a_client_writes_is_a_way_around(&proxy).await;
 
     tidegate.program.signal("STOP").await;
     // The system takes a while to stop all of its threads.
@@ -110,11 +110,16 @@ async fn tells_what_is_asked(proxy: &Proxy) {
     proxy.ask(("GET", "/login"), &[]).await.expect(200);
 }
 
-/// Who may not log in any more does not get through by what cannot be asked about, and the proxy goes on.
-async fn nothing_that_a_client_writes_is_a_way_around(proxy: &Proxy) {
+/// Who may not log in any more does not get through by what cannot be asked about, even to an API that takes everything, and the
+/// proxy goes on.
+async fn nothing_that_a_client_writes_is_a_way_around(kind: Kind) {
+    let tidegate = tidegate(None, None, "memory").await;
+    let (upstream, serving) = takes_everything().await;
+    let proxy = Proxy::start(kind, &tidegate, upstream).await;
     let key = |value: &[u8], times| [b"x-api-key: ", value, b"\r\n"].concat().repeat(times);
     let long = |bytes| format!("/login?x={}", "a".repeat(bytes));
     for (target, fields) in [
+        ("/login".to_owned(), Vec::new()),
         ("/login".to_owned(), key(b"\xff", 1)),
         ("/login".to_owned(), key(b"\x01a", 1)),
         ("/login".to_owned(), key(b"\x7f", 1)),
@@ -129,31 +134,62 @@ async fn nothing_that_a_client_writes_is_a_way_around(proxy: &Proxy) {
     ] {
         let head = format!("POST {target} HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: 0\r\n");
         let request = [head.as_bytes(), &fields, b"\r\n"].concat();
-        let what = format!("{:.60} to be refused", request.escape_ascii());
-        until(&what, async || {
-            Some(raw(proxy.address, &request).await).filter(|line| !line.ends_with("200 OK"))
-        })
-        .await;
+        let what = format!("{:.60} of {} bytes", request.escape_ascii(), request.len());
+        is_refused(&proxy, &what, || request.clone()).await;
     }
-    // Two keys: a new one each time for us, and one for the API.
+    // One key for us and one for the API, new ones each time.
     let number = Cell::new(0);
-    until("two keys to be refused", async || {
-        let keys = format!("x-api-key: new{}\r\nx-api-key: k4\r\n", number.replace(number.get() + 1));
-        let request = format!("GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n{keys}\r\n");
-        Some(raw(proxy.address, request.as_bytes()).await).filter(|line| !line.ends_with("200 OK"))
+    is_refused(&proxy, "a request with two keys", || {
+        let at = number.replace(number.get() + 1);
+        let keys = format!("x-api-key: one{at}\r\nx-api-key: other{at}\r\n");
+        format!("GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n{keys}\r\n").into_bytes()
     })
     .await;
-    proxy.ask(("GET", "/"), &[("x-api-key", "k3")]).await.expect(200);
+    let request = b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\nx-api-key: k1\r\n\r\n";
+    assert_eq!(raw(proxy.address, request).await, "200", "{}", proxy.said());
+    serving.abort();
 }
 
-/// The first line of what comes back.
+/// Asks until it is refused for what it is: a proxy that does not know is no refusal.
+async fn is_refused(proxy: &Proxy, what: &str, request: impl Fn() -> Vec<u8>) {
+    let refusals = ["400", "403", "414", "429", "431", "503"];
+    until(&format!("{what} to be refused"), async || {
+        let status = raw(proxy.address, &request()).await;
+        refusals.contains(&status.as_str()).then_some(())
+    })
+    .await;
+}
+
+/// The status of what comes back; nothing if none does.
 async fn raw(address: SocketAddr, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).await.expect("the proxy listens");
     // Whoever closes while it is written to has said enough.
     drop(stream.write_all(request).await);
     let mut answer = Vec::new();
     drop(timeout(SOON, stream.read_to_end(&mut answer)).await.expect("an answer, or an end"));
-    String::from_utf8_lossy(&answer).lines().next().unwrap_or_default().to_owned()
+    String::from_utf8_lossy(&answer).split(' ').nth(1).unwrap_or_default().to_owned()
+}
+
+/// An API that answers 200 to whatever it is sent.
+async fn takes_everything() -> (SocketAddr, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let serving = async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut came = Vec::new();
+                while !came.ends_with(b"\r\n\r\n")
+                    && stream.read_buf(&mut came).await.is_ok_and(|bytes| bytes > 0)
+                {}
+                drop(
+                    stream
+                        .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+                        .await,
+                );
+            });
+        }
+    };
+    (address, tokio::spawn(serving))
 }
 
 async fn passes(proxy: &Proxy, when: &str) {
@@ -190,4 +226,29 @@ async fn traefik_works_as_it_is_printed() {
 #[tokio::test]
 async fn haproxy_works_as_it_is_printed() {
     check(Kind::Haproxy).await;
+}
+
+#[tokio::test]
+async fn envoy_lets_nobody_around() {
+    nothing_that_a_client_writes_is_a_way_around(Kind::Envoy).await;
+}
+
+#[tokio::test]
+async fn nginx_lets_nobody_around() {
+    nothing_that_a_client_writes_is_a_way_around(Kind::Nginx).await;
+}
+
+#[tokio::test]
+async fn caddy_lets_nobody_around() {
+    nothing_that_a_client_writes_is_a_way_around(Kind::Caddy).await;
+}
+
+#[tokio::test]
+async fn traefik_lets_nobody_around() {
+    nothing_that_a_client_writes_is_a_way_around(Kind::Traefik).await;
+}
+
+#[tokio::test]
+async fn haproxy_lets_nobody_around() {
+    nothing_that_a_client_writes_is_a_way_around(Kind::Haproxy).await;
 }

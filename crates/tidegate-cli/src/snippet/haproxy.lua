@@ -9,9 +9,9 @@ local SENT = { "x-api-key" }
 -- Headers of the answer that clients should know.
 local TOLD = { "retry-after", "ratelimit", "ratelimit-policy", "x-ratelimit-denied-by" }
 
--- The most that is asked with: of values of one header, and of bytes. HAProxy's own client fails beyond what fits into a buffer of
--- 16 KiB, and a request that cannot be asked about must not pass for that.
-local MOST_VALUES, MOST_BYTES = 8, 12288
+-- The most that is asked with: of values of one header, of values in all, and of bytes. HAProxy's own client fails beyond a hundred
+-- fields and what fits into a buffer of 16 KiB, and a request that cannot be asked about must not pass for that.
+local MOST_OF_ONE, MOST_VALUES, MOST_BYTES = 8, 64, 12288
 
 -- HAProxy counts the values of a header from 0, and its client from 1.
 local function values(list)
@@ -25,15 +25,16 @@ end
 
 -- Whether it can be asked with these: nobody understands control characters.
 local function askable(headers)
-  local bytes = 0
+  local count, bytes = 0, 0
   for _, list in pairs(headers) do
     for _, value in ipairs(list) do
       if value:gsub("\t", " "):find("%c") then return false end
       bytes = bytes + #value
     end
-    if #list > MOST_VALUES then return false end
+    if #list > MOST_OF_ONE then return false end
+    count = count + #list
   end
-  return bytes <= MOST_BYTES
+  return count <= MOST_VALUES and bytes <= MOST_BYTES
 end
 
 local function ask(headers)
@@ -63,7 +64,7 @@ core.register_action("tidegate", { "http-req" }, function(txn)
   -- What is wrong with a request is its client's doing. Any other failure that is not in Tidegate's words lets it pass.
   local kind = values(answer.headers["content-type"])[1]
   if answer.status ~= 200 and kind ~= "application/problem+json" then
-    if answer.status < 500 then refuse(txn) end
+    if answer.status >= 400 and answer.status < 500 then refuse(txn) end
     return
   end
 

@@ -233,7 +233,7 @@ async fn whoever_leaves_one_answer_is_closed_in_time_whatever_else_he_takes() {
             }
         }
         let took = taken.await.unwrap();
-        assert!((taking..=2 * taking + 2 * PATIENCE).contains(&took), "{took:?}");
+        assert!((taking..=2 * taking + 3 * PATIENCE).contains(&took), "{took:?}");
     }
 }
 
@@ -294,6 +294,7 @@ async fn whoever_took_everything_may_be_idle_as_long_as_anybody() {
     let (taking, idle) = (Duration::from_secs(2), Duration::from_secs(20));
     let mut door = Arc::into_inner(door(false).await).unwrap();
     (door.limits.request_timeout, door.limits.idle_timeout) = (taking, idle);
+    door.limits.connection_age = 100 * idle;
     let (mut ours, _serving) = connect(Arc::new(door));
     let start = Instant::now();
     ours.write_all(&[PREFACE, &healthz(1), &healthz(3)].concat()).await.unwrap();

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-use http::header::HOST;
+use http::header::{COOKIE, HOST};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName};
 use tidegate_store::Store;
@@ -41,7 +41,7 @@ impl<'r> Facts<'r> {
         let mut facts = Self { known: Vec::new(), trust, caller };
         // What the address says goes before what proxies say by custom.
         for (header, attribute) in &query.headers {
-            if let Some(value) = one(headers, header)? {
+            if let Some(value) = one(headers, header.as_str())? {
                 facts.claim(attribute, Some(mapped(attribute, value)?));
             }
         }
@@ -50,7 +50,7 @@ impl<'r> Facts<'r> {
         }
         facts.add_client(headers);
         facts.add_target(query.from, request)?;
-        facts.add_what_rules_ask_of(headers, door, &query.domain);
+        facts.add_what_rules_ask_of(headers, door, &query.domain)?;
         Ok(facts)
     }
 
@@ -76,20 +76,23 @@ impl<'r> Facts<'r> {
             Family::Original => (X_ORIGINAL_METHOD, X_ORIGINAL_URI),
             Family::OriginalUrl => (X_ORIGINAL_METHOD, X_ORIGINAL_URL),
         };
-        self.claim("method", one(headers, &method)?);
+        self.claim("method", one(headers, method.as_str())?);
         self.add("method", request.method.as_str());
-        if let Some(target) = one(headers, &target)? {
+        if let Some(target) = one(headers, target.as_str())? {
             self.claim_target(&target);
         }
         match from {
             Family::Forwarded => {
-                self.claim("scheme", one(headers, &X_FORWARDED_PROTO)?.map(last));
-                self.claim("host", one(headers, &X_FORWARDED_HOST)?.map(|hosts| host(&last(hosts)).into()));
+                self.claim("scheme", one(headers, X_FORWARDED_PROTO.as_str())?.map(last));
+                self.claim(
+                    "host",
+                    one(headers, X_FORWARDED_HOST.as_str())?.map(|hosts| host(&last(hosts)).into()),
+                );
             }
             // Whoever writes no host of its own passes on the client's.
             Family::Original => {
                 let named = request.uri.authority().map(|authority| Cow::from(authority.as_str()));
-                self.claim("host", one(headers, &HOST)?.or(named).map(|own| host(&own).into()));
+                self.claim("host", one(headers, HOST.as_str())?.or(named).map(|own| host(&own).into()));
             }
             Family::OriginalUrl => {}
         }
@@ -116,16 +119,18 @@ impl<'r> Facts<'r> {
         headers: &'r HeaderMap,
         door: &Door<S>,
         domain: &str,
-    ) {
+    ) -> Result<(), Wrong> {
         let snapshot = door.engine().snapshot();
         let names = snapshot.domain(domain).into_iter().flat_map(|domain| domain.names.iter());
         for (name, _) in names {
-            let value = name.strip_prefix("header.").and_then(|header| headers.get(header));
-            if let Some(value) = value {
-                let value = String::from_utf8_lossy(value.as_bytes());
-                self.claim(name, Some(value));
-            }
+            let value = match name.strip_prefix("header.") {
+                Some("cookie") => cookies(headers),
+                Some(header) => one(headers, header)?,
+                None => None,
+            };
+            self.claim(name, value);
         }
+        Ok(())
     }
 
     /// A fact that the caller states: it may not count.
@@ -162,13 +167,20 @@ fn path_of(target: &str) -> String {
 }
 
 /// The value of a header that says one thing. Who sends two of a kind may mean one for us and one for the API.
-fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<Cow<'h, str>>, Wrong> {
+fn one<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<Cow<'h, str>>, Wrong> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.any(|other| other != value) {
         return Err(Wrong(format!("the header `{name}` is there more than once and says different things")));
     }
     Ok(Some(String::from_utf8_lossy(value.as_bytes())))
+}
+
+/// Over HTTP/2 they come apart, and mean the same (RFC 9113, 8.2.3).
+fn cookies(headers: &HeaderMap) -> Option<Cow<'_, str>> {
+    let mut parts = headers.get_all(COOKIE).iter().map(|part| String::from_utf8_lossy(part.as_bytes()));
+    let first = parts.next()?;
+    Some(parts.fold(first, |all, part| Cow::Owned(format!("{all}; {part}"))))
 }
 
 /// What the nearest of several proxies wrote.

@@ -1,6 +1,8 @@
 //! What a proxy tells of a request, and who is believed.
 
 use super::*;
+use tidegate_store::Reference;
+
 use crate::door::tests::Noting;
 
 /// Whether a rule refuses the second of two such requests: then its facts were taken.
@@ -104,6 +106,21 @@ async fn a_header_that_says_two_things_is_refused() {
     assert_eq!(back.status, 403);
     let same = [("x-api-key", "k1"), ("x-api-key", "k1")];
     assert_eq!(ask(&door, PROXY, PER_KEY, &same).await.status, 200);
+}
+
+/// Of headers that rules speak of by their own names too; but for cookies, which may come in parts.
+#[tokio::test]
+async fn a_header_that_rules_speak_of_says_one_thing() {
+    let rules = "domain: api\nrules:\n- { name: a, by: [header.x-shop], limit: 2/h }\n- { name: b, by: [header.cookie], limit: 1/h }";
+    let (door, _) = door_to(Reference::new(), rules, settings());
+    let two = |name| [(name, "one"), (name, "other")];
+    let back = ask(&door, PROXY, "domain=api", &two("x-shop")).await;
+    assert_eq!(back.status, 400);
+    assert_eq!(back.detail(), "the header `x-shop` is there more than once and says different things");
+    assert_eq!(ask(&door, PROXY, "domain=api", &two("x-other")).await.status, 200, "nobody asks for it");
+    assert_eq!(ask(&door, PROXY, "domain=api", &two("cookie")).await.status, 200);
+    let whole = [("cookie", "one; other")];
+    assert_eq!(ask(&door, PROXY, "domain=api", &whole).await.status, 429, "it is the same");
 }
 
 #[tokio::test]
