@@ -73,7 +73,7 @@ pub(crate) fn run(bytes: &[u8]) {
             }
         }
     });
-    world::is_at_rest(&door);
+    world::is_at_rest(&door, bytes);
 }
 
 fn call(pieces: &mut Pieces<'_>, id: &str) -> Call {

@@ -91,7 +91,7 @@ fn talk(sent: &[u8], lengths: &[usize], how: u8) -> (Vec<u8>, Next) {
         }
     }
     drop(session);
-    world::is_at_rest(&door);
+    world::is_at_rest(&door, &[]);
     (said, next)
 }
 

@@ -75,3 +75,8 @@ pub(crate) fn problem_is_sound(status: u16, headers: &HeaderMap, problem: &Value
     let said = problem.get("retry-after").map(ToString::to_string);
     assert_eq!(told, said, "{problem}");
 }
+
+/// Whether it is the word of a class where nobody could decide, which may only be for too many limits: see `world::is_at_rest`.
+pub(crate) fn is_undecided(decision: &Value) -> bool {
+    decision["status"] == 503 && decision["reason"] == "undecided"
+}

