@@ -33,10 +33,18 @@ const SOON: Duration = Duration::from_secs(4);
 
 /// A server at an address, or at one that is free.
 async fn tidegate(http: Option<SocketAddr>, grpc: Option<SocketAddr>, store: &str) -> Tidegate {
+    serving(RULES, (http, grpc), store).await
+}
+
+async fn serving(
+    rules: &str,
+    (http, grpc): (Option<SocketAddr>, Option<SocketAddr>),
+    store: &str,
+) -> Tidegate {
     // On Linux every address of 127/8 is ours: nobody takes the port while the server is gone.
     let free = if cfg!(target_os = "linux") { "127.0.0.7:0" } else { "127.0.0.1:0" };
     let at = |address: Option<SocketAddr>| address.map_or(free.to_owned(), |address| address.to_string());
-    let (rules, http, grpc) = (Folder::of(RULES), at(http), at(grpc));
+    let (rules, http, grpc) = (Folder::of(rules), at(http), at(grpc));
     let mut command = serve(&["--http", &http, "--grpc", &grpc, "--store", store], Some(rules.path()));
     command.env("TIDEGATE_TRUST_PEERS", "127.0.0.0/8");
     Tidegate::from(command, rules).await
@@ -113,8 +121,14 @@ async fn tells_what_is_asked(proxy: &Proxy) {
 /// Who may not log in any more does not get through by what cannot be asked about, even to an API that takes everything, and the
 /// proxy goes on.
 async fn nothing_that_a_client_writes_is_a_way_around(kind: Kind) {
-    let tidegate = tidegate(None, None, "memory").await;
-    let (upstream, serving) = takes_everything().await;
+    // A refusal by all of these has more to say than fits into a page of memory.
+    let many = (0..30).map(|number| {
+        let name = format!("one-of-many-{number:-<50}");
+        format!("  - {{ name: {name}, match: {{ path: /many }}, by: [ip], limit: 1/h }}\n")
+    });
+    let rules = format!("{RULES}{}", many.collect::<String>());
+    let tidegate = serving(&rules, (None, None), "memory").await;
+    let (upstream, taking) = takes_everything().await;
     let proxy = Proxy::start(kind, &tidegate, upstream).await;
     let key = |value: &[u8], times| [b"x-api-key: ", value, b"\r\n"].concat().repeat(times);
     let long = |bytes| format!("/login?x={}", "a".repeat(bytes));
@@ -137,6 +151,10 @@ async fn nothing_that_a_client_writes_is_a_way_around(kind: Kind) {
         let what = format!("{:.60} of {} bytes", request.escape_ascii(), request.len());
         is_refused(&proxy, &what, || request.clone()).await;
     }
+    is_refused(&proxy, "a request that meets many limits", || {
+        b"GET /many HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n".to_vec()
+    })
+    .await;
     // One key for us and one for the API, new ones each time.
     let number = Cell::new(0);
     is_refused(&proxy, "a request with two keys", || {
@@ -147,7 +165,7 @@ async fn nothing_that_a_client_writes_is_a_way_around(kind: Kind) {
     .await;
     let request = b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\nx-api-key: k1\r\n\r\n";
     assert_eq!(raw(proxy.address, request).await, "200", "{}", proxy.said());
-    serving.abort();
+    taking.abort();
 }
 
 /// Asks until it is refused for what it is: a proxy that does not know is no refusal.

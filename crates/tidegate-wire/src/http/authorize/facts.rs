@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use http::header::{COOKIE, HOST};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use tidegate_store::Store;
 
 use super::path;
@@ -178,9 +178,12 @@ fn one<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<Cow<'h, str>>, W
 
 /// Over HTTP/2 they come apart, and mean the same (RFC 9113, 8.2.3).
 fn cookies(headers: &HeaderMap) -> Option<Cow<'_, str>> {
-    let mut parts = headers.get_all(COOKIE).iter().map(|part| String::from_utf8_lossy(part.as_bytes()));
-    let first = parts.next()?;
-    Some(parts.fold(first, |all, part| Cow::Owned(format!("{all}; {part}"))))
+    let parts: Vec<_> = headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes).collect();
+    match parts[..] {
+        [] => None,
+        [whole] => Some(String::from_utf8_lossy(whole)),
+        _ => Some(String::from_utf8_lossy(&parts.join(&b"; "[..])).into_owned().into()),
+    }
 }
 
 /// What the nearest of several proxies wrote.
