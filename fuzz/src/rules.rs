@@ -65,11 +65,7 @@ fn ask(engine: &Engine<Reference>, domain: &Domain, pairs: &[(&str, &str)]) {
         .iter()
         .take(16)
         .enumerate()
-        .map(|(place, _)| Descriptor {
-            entries: &pairs[place..(place + 2).min(pairs.len())],
-            limit: None,
-            cost: None,
-        })
+        .map(|(place, _)| Descriptor::new(&pairs[place..(place + 2).min(pairs.len())]))
         .collect();
     let check = Check::new(&domain.name);
     for check in [

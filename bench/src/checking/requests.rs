@@ -64,7 +64,7 @@ impl Ask for UserDescriptor {
     #[inline]
     fn with<T>(caller: &str, take: impl FnOnce(&Check<'_>) -> T) -> T {
         let entries = [("user", caller)];
-        let descriptors = [Descriptor { entries: &entries, limit: None, cost: None }];
+        let descriptors = [Descriptor::new(&entries)];
         take(&Check { descriptors: &descriptors, ..Check::new("bench") })
     }
 }

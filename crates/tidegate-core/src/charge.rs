@@ -203,6 +203,11 @@ impl Plan {
         }
     }
 
+    /// The group that the next charge belongs to.
+    pub const fn group(&self) -> u16 {
+        self.groups
+    }
+
     /// Adds a charge to the current group, which pays if it is admitted.
     pub fn charge(&mut self, key: Key<'_>, limit: Limit, cost: u64) -> Result<(), PlanError> {
         self.charge_when(key, limit, cost, Pay::IfAdmitted)
@@ -312,8 +317,33 @@ impl Plan {
     #[must_use]
     pub fn at_no_cost(&self) -> Self {
         let mut free = self.clone();
-        free.entries.iter_mut().for_each(|entry| entry.cost = 0);
+        free.set_costs(|_, _| 0);
         free
+    }
+
+    /// Replaces the cost of each charge; `cost` takes the place of the charge and its present cost.
+    pub fn set_costs(&mut self, cost: impl Fn(usize, u64) -> u64) {
+        for (place, entry) in self.entries.iter_mut().enumerate() {
+            entry.cost = cost(place, entry.cost);
+        }
+    }
+
+    /// The first charge on that key, if there is one.
+    pub fn find(&self, key: KeyRef<'_>) -> Option<Charge<'_>> {
+        self.charges().find(|charge| charge.key == key)
+    }
+
+    /// Replaces the limit of every charge on that key. The limits of one key may differ in their amounts only.
+    pub fn replace_limit(&mut self, key: KeyRef<'_>, limit: Limit) {
+        let places: SmallVec<[usize; 4]> = self
+            .charges()
+            .enumerate()
+            .filter(|(_, charge)| charge.key == key)
+            .map(|(place, _)| place)
+            .collect();
+        for place in places {
+            self.entries[place].limit = limit;
+        }
     }
 
     /// How many charges it has.

@@ -45,6 +45,29 @@ pub struct Descriptor<'a> {
     pub limit: Option<Override>,
     /// Its own cost, in place of the check's.
     pub cost: Option<u64>,
+    /// When that cost is charged.
+    pub charging: Charging,
+}
+
+/// When the cost of a descriptor is charged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Charging {
+    /// If the request passes.
+    #[default]
+    IfAdmitted,
+    /// Never. Limits of a descriptor tree refuse only if they are exceeded already, as in
+    /// envoyproxy/ratelimit; rules are judged at the descriptor's cost.
+    Peek,
+    /// In any case: a limit of a descriptor tree is charged although it refuses, because the cost has
+    /// arisen already. Rules say by `count_refused` whether they count what they refuse.
+    Late,
+}
+
+impl<'a> Descriptor<'a> {
+    /// A descriptor at the cost of its check.
+    pub const fn new(entries: &'a [(&'a str, &'a str)]) -> Self {
+        Self { entries, limit: None, cost: None, charging: Charging::IfAdmitted }
+    }
 }
 
 /// A limit that came with a descriptor.
@@ -106,6 +129,15 @@ pub enum Malformed {
     /// The same idempotency key came with other charges.
     #[error("the idempotency key was used for a check with other charges; use a new key for each request")]
     IdempotencyConflict,
+    /// An attribute that holds the cost of a request is no whole number.
+    #[error("the attribute `{attribute}` is the cost of a rule and is no whole number; send 0 or more units")]
+    UnreadableCost {
+        /// The attribute.
+        attribute: String,
+    },
+    /// A commit by attributes that no rule of its reservation takes its cost from.
+    #[error("no rule of this reservation takes its cost from these attributes; {0}")]
+    NothingMeasured(String),
     /// An override that is no limit.
     #[error("the limit of a descriptor cannot be used: {0}")]
     Override(String),
@@ -148,10 +180,9 @@ impl<'a> Check<'a> {
             return Err(Malformed::EmptyIdempotencyKey);
         }
         short("the idempotency key", self.idempotency_key.unwrap_or_default(), MAX_NAME_BYTES)?;
-        few("attributes", self.attributes.len(), MAX_ATTRIBUTES)?;
         few("descriptors", self.descriptors.len(), MAX_DESCRIPTORS)?;
         affordable(self.cost)?;
-        pairs(self.attributes)?;
+        validate_attributes(self.attributes)?;
         for descriptor in self.descriptors {
             few("entries", descriptor.entries.len(), MAX_ENTRIES)?;
             affordable(descriptor.cost.unwrap_or(0))?;
@@ -167,10 +198,10 @@ impl Check<'_> {
         let mut hasher = SipHasher24::new();
         self.domain.hash(&mut hasher);
         self.attributes.hash(&mut hasher);
-        for Descriptor { entries, limit, cost } in self.descriptors {
+        for Descriptor { entries, limit, cost, charging } in self.descriptors {
             entries.hash(&mut hasher);
             limit.map(|limit| (limit.amount, limit.per)).hash(&mut hasher);
-            cost.hash(&mut hasher);
+            (cost, charging).hash(&mut hasher);
         }
         self.cost.hash(&mut hasher);
         hasher.finish()
@@ -194,6 +225,12 @@ impl std::fmt::Debug for Descriptor<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.entries.iter().map(|(key, _)| key)).finish()
     }
+}
+
+/// Whether attributes keep to the bounds of a check.
+pub fn validate_attributes(attributes: &[(&str, &str)]) -> Result<(), Malformed> {
+    few("attributes", attributes.len(), MAX_ATTRIBUTES)?;
+    pairs(attributes)
 }
 
 fn pairs(pairs: &[(&str, &str)]) -> Result<(), Malformed> {

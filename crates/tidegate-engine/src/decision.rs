@@ -287,24 +287,28 @@ impl Decision {
         }
     }
 
-    fn rule_of(&self, part: &Part) -> Option<&Rule> {
-        if part.at.tier == Tier::Override { None } else { self.rule(part.at.rule) }
+    pub(crate) fn rule_of(&self, part: &Part) -> Option<&Rule> {
+        self.rule(part.rule()?)
     }
 
     fn rule(&self, rule: u32) -> Option<&Rule> {
         self.domain()?.rules.get(rule as usize)
     }
 
+    pub(crate) fn rule_limit_of(&self, part: &Part) -> Option<&RuleLimit> {
+        let limits = &self.rule_of(part)?.limits;
+        let limits = match part.at.tier {
+            Tier::Named(tier) => {
+                limits.tiers.get(usize::from(tier)).map_or(&limits.own, |(_, limits)| limits)
+            }
+            _ => &limits.own,
+        };
+        limits.get(usize::from(part.at.limit))
+    }
+
     fn view<'d>(&'d self, judged: Judged<'d>) -> LimitView<'d> {
         let Judged { part, verdict, paid, blocked_us, .. } = judged;
-        let rule = self.rule_of(part);
-        let limits = rule.map(|rule| match part.at.tier {
-            Tier::Named(tier) => {
-                rule.limits.tiers.get(usize::from(tier)).map_or(&rule.limits.own, |(_, limits)| limits)
-            }
-            _ => &rule.limits.own,
-        });
-        let rule_limit = limits.and_then(|limits| limits.get(usize::from(part.at.limit)));
+        let (rule, rule_limit) = (self.rule_of(part), self.rule_limit_of(part));
         let made = part.made.and_then(|place| self.meaning.made.get(usize::from(place)));
         let plain = rule_limit.and_then(RuleLimit::plain);
         LimitView {

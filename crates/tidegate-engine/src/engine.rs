@@ -20,10 +20,11 @@ use crate::loaded::Loaded;
 use crate::matching::Matches;
 use crate::meaning::Meaning;
 use crate::observe::Observed;
+use crate::reserved::{Reserved, Used};
 use crate::settle::Silence;
 use crate::tickets::Tickets;
 use crate::way::Way;
-use crate::{matching, resolve, settle};
+use crate::{matching, refund, resolve, settle};
 
 /// Decides checks by the rules that are installed.
 #[derive(Debug)]
@@ -121,7 +122,7 @@ impl<S: Store> Engine<S> {
         self.resolve(&mut way, check)?;
         ask(&mut way, |plan, now| self.store.decide(plan, now)).await;
         self.settle(&mut way, (check, Asked::ToPass))?;
-        if let Some(paid) = self.keep(&way, check) {
+        if let Some(paid) = self.keep(&way) {
             Box::pin(self.give_back(&paid, way.decision.at)).await;
         }
         self.observe(&way);
@@ -160,12 +161,20 @@ impl<S: Store> Engine<S> {
         Ok(decision)
     }
 
-    /// Settles a reservation at what it really cost, as many times the cost of one request.
-    pub async fn commit(&self, id: Ticket, cost: u64, now: Timestamp) -> Settled {
-        let Some(held) = self.held.take(id, What::Reservation) else { return Settled::Gone };
-        let costs = held.costs(cost);
+    /// Settles a reservation at what was really used.
+    pub async fn commit(&self, id: Ticket, used: Used<'_>, now: Timestamp) -> Result<Settled, Malformed> {
+        let Some(held) = self.held.take(id, What::Reservation) else { return Ok(Settled::Gone) };
+        let costs = held.reserved.iter().map(|reserved| reserved.costs(&held.plan, used)).next();
+        let costs = match costs.unwrap_or_else(|| Ok(Vec::new())) {
+            Ok(costs) => costs,
+            Err(malformed) => {
+                self.observed.malformed();
+                self.remember(id, held, now);
+                return Err(malformed);
+            }
+        };
         let came = settled(contained(async { self.store.commit(id, &costs, now).await }).await);
-        self.still_held(id, held, came, now)
+        Ok(self.still_held(id, held, came, now))
     }
 
     /// Settles a reservation at nothing.
@@ -202,8 +211,9 @@ impl<S: Store> Engine<S> {
         Ok(until)
     }
 
-    /// Gives back what such a check is charged, as far as it still counts; what is left then. If nobody could give it back, the
-    /// decision is uncounted.
+    /// Gives back what such a check is charged, as far as it still counts; what is left then. A check that names an attribute
+    /// from which rules take their cost gives back units of those rules alone. If nobody could give it back, the decision is
+    /// uncounted.
     pub async fn refund(
         &self,
         check: &Check<'_>,
@@ -215,6 +225,7 @@ impl<S: Store> Engine<S> {
         let mut way = Way::new(&mut plan, &mut decision);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
+        refund::keep_what_is_measured(&mut way, check);
         let is_given_back = self.refund_and_read(&mut way, charged_at).await;
         self.settle(&mut way, (check, Asked::ToSee))?;
         // It is given back even if nobody could say what is left.
@@ -338,11 +349,11 @@ impl<S: Store> Engine<S> {
 
     /// Remembers what an admitted check holds, until it is given back or ends; what was paid by one that is refused all the
     /// same, because all of its quotas are over.
-    fn keep(&self, way: &Way<'_>, check: &Check<'_>) -> Option<Box<Plan>> {
+    fn keep(&self, way: &Way<'_>) -> Option<Box<Plan>> {
         let Way { plan, decision, .. } = way;
         let Decision { at: now, answer: Some(answer), .. } = &**decision else { return None };
         if decision.holds && !decision.replayed {
-            self.keep_slots(paid(plan, answer), (decision.id, check.cost), *now);
+            self.keep_slots(paid(plan, answer), decision.id, *now);
             None
         } else if answer.allowed() && !decision.allowed() {
             Some(Box::new(paid(plan, answer)))
@@ -352,10 +363,10 @@ impl<S: Store> Engine<S> {
     }
 
     #[inline(never)]
-    fn keep_slots(&self, plan: Plan, (id, times): (Ticket, u64), now: Timestamp) {
+    fn keep_slots(&self, plan: Plan, id: Ticket, now: Timestamp) {
         let terms = plan.charges().filter_map(|charge| charge.limit.term_us());
         let until = now.plus_us(terms.max().unwrap_or(0));
-        self.remember(id, Held { plan, what: What::Slots, times, until }, now);
+        self.remember(id, Held { plan, reserved: None, until }, now);
     }
 
     /// Gives back what the plan says and looks how things stand then; whether it was given back.
@@ -388,11 +399,8 @@ impl<S: Store> Engine<S> {
         let Decision { at: now, answer: Some(answer), .. } = &**decision else { return };
         if decision.allowed() && !decision.replayed {
             let (plan, until) = (mem::take(&mut **plan), now.plus_us(hold.term_us));
-            self.remember(
-                decision.id,
-                Held { plan, what: What::Reservation, times: check.cost, until },
-                *now,
-            );
+            let reserved = Some(Reserved::new(check, decision.domain(), &decision.meaning.parts));
+            self.remember(decision.id, Held { plan, reserved, until }, *now);
         } else if answer.allowed() && !decision.allowed() {
             drop(contained(async { self.store.cancel(decision.id, *now).await }).await);
         }

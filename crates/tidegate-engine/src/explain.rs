@@ -129,8 +129,7 @@ impl Way<'_, '_> {
             return Part::Alone;
         }
         let parts = self.resolved.meaning.parts.iter().enumerate();
-        let own = parts
-            .filter(|(_, part)| part.at.rule == number && part.at.tier != Tier::Override && !part.is_gate());
+        let own = parts.filter(|(_, part)| part.rule() == Some(number) && !part.is_gate());
         let charges: Vec<Charged> = own.clone().map(|(index, _)| self.charged(index, rule)).collect();
         if !charges.is_empty() {
             let decides = own.clone().any(|(_, part)| part.enforced);

@@ -4,7 +4,9 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tidegate_core::{Charge, Pay, Plan, Ticket, Timestamp};
+use tidegate_core::{Plan, Ticket, Timestamp};
+
+use crate::reserved::Reserved;
 
 const SHARDS: usize = 16;
 
@@ -18,9 +20,8 @@ const SWEEP_EVERY_US: u64 = 1_000_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Held {
     pub(crate) plan: Plan,
-    pub(crate) what: What,
-    /// How many times the cost of one request it was charged.
-    pub(crate) times: u64,
+    /// How the costs of a reservation came about; `None` if the plan holds slots.
+    pub(crate) reserved: Option<Reserved>,
     pub(crate) until: Timestamp,
 }
 
@@ -32,13 +33,8 @@ pub(crate) enum What {
 }
 
 impl Held {
-    /// What each charge costs if the request costs so many times that of one.
-    pub(crate) fn costs(&self, times: u64) -> Vec<u64> {
-        let cost = |charge: Charge<'_>| match charge.pay {
-            Pay::IfRefused { .. } => charge.cost,
-            _ => charge.cost.checked_div(self.times).unwrap_or(1).saturating_mul(times),
-        };
-        self.plan.charges().map(cost).collect()
+    fn what(&self) -> What {
+        if self.reserved.is_some() { What::Reservation } else { What::Slots }
     }
 }
 
@@ -70,7 +66,7 @@ impl HeldPlans {
     }
 
     pub(crate) fn get(&self, ticket: Ticket, what: What) -> Option<Held> {
-        self.shard(ticket).plans.get(&ticket.0).filter(|held| held.what == what).cloned()
+        self.shard(ticket).plans.get(&ticket.0).filter(|held| held.what() == what).cloned()
     }
 
     pub(crate) fn renew(&self, ticket: Ticket, until: Timestamp) {
@@ -82,7 +78,7 @@ impl HeldPlans {
     /// Takes what is held under a ticket, if it is of that kind.
     pub(crate) fn take(&self, ticket: Ticket, what: What) -> Option<Held> {
         let mut shard = self.shard(ticket);
-        shard.plans.get(&ticket.0).filter(|held| held.what == what)?;
+        shard.plans.get(&ticket.0).filter(|held| held.what() == what)?;
         shard.plans.remove(&ticket.0)
     }
 

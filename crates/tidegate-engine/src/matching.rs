@@ -133,6 +133,13 @@ fn otherwise_named(domain: &Domain, name: &str) -> Option<AttributeId> {
     })
 }
 
+/// Whether a caller's name means the attribute that rules know by another.
+pub(crate) fn names(said: &str, known: &str) -> bool {
+    said == known
+        || (said == "remote_address" && known == "ip")
+        || (is_header(said) && said.eq_ignore_ascii_case(known))
+}
+
 fn is_header(name: &str) -> bool {
     let begins = name.get(..7).is_some_and(|begins| begins.eq_ignore_ascii_case("header."));
     begins && name.bytes().any(|byte| byte.is_ascii_uppercase())

@@ -1,7 +1,7 @@
 //! What the charges of a plan stand for: written beside the plan, and kept with the decision.
 
 use smallvec::SmallVec;
-use tidegate_core::Limit;
+use tidegate_core::{Class, Limit};
 
 /// What a check is charged for. It is large, and filled where it stands.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +14,8 @@ pub(crate) struct Meaning {
     pub(crate) alone: Option<u32>,
     /// Rules that would have decided by themselves, were they not in the shadow.
     pub(crate) shadow_alone: SmallVec<[u32; 2]>,
+    /// Rules of which something is to be counted that is no outcome.
+    pub(crate) notes: SmallVec<[(u32, Note); 2]>,
     /// Whether there are gates among the parts.
     pub(crate) has_gates: bool,
     /// Whether there are parts that are held against a descriptor alone.
@@ -30,6 +32,8 @@ pub(crate) struct Part {
     /// Units asked for.
     pub(crate) cost: u64,
     pub(crate) kind: Kind,
+    /// What hangs on the limit, for the tier of the request.
+    pub(crate) class: Class,
     /// Whether its word counts.
     pub(crate) enforced: bool,
     /// Whether it comes from what is known of the request, of which there may be several views.
@@ -45,6 +49,29 @@ pub(crate) enum Kind {
     Slots,
     /// The gate of the limits before it.
     Gate,
+    /// A limit of a descriptor tree that is only looked at: it refuses while it is exceeded.
+    Peek,
+    /// A limit of 0 units.
+    Nothing,
+}
+
+/// Something about a rule that operators should know, beside its outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Note {
+    /// The request matches the rule and lacks what it counts by.
+    KeyAbsent,
+    /// The attribute that holds the cost of the request is no whole number.
+    UnreadableCost,
+}
+
+impl Meaning {
+    /// Notes something about a rule, once for each view of the request.
+    #[inline]
+    pub(crate) fn note(&mut self, rule: Option<u32>, note: Note) {
+        if let Some(rule) = rule {
+            self.notes.push((rule, note));
+        }
+    }
 }
 
 /// Where a limit stands in its domain.
@@ -67,6 +94,12 @@ impl Part {
     /// Whether it is the gate of the limits before it.
     pub(crate) fn is_gate(&self) -> bool {
         self.kind == Kind::Gate
+    }
+
+    /// The rule of the limit; `None` if the limit came with the descriptor.
+    #[inline]
+    pub(crate) fn rule(&self) -> Option<u32> {
+        if self.at.tier == Tier::Override { None } else { Some(self.at.rule) }
     }
 
     /// Whether it is held against a descriptor alone.

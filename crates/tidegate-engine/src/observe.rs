@@ -9,7 +9,7 @@ use tidegate_rules::rule::{Action, Class, Rule};
 use tidegate_rules::{Domain, Snapshot};
 
 use crate::decision::{Deciding, Decision, Outcome, Trouble};
-use crate::meaning::{Part, Tier};
+use crate::meaning::{Note, Part};
 
 /// The upper ends of the buckets of durations, in nanoseconds.
 pub const DURATION_BUCKETS_NS: [u64; 16] = [
@@ -38,6 +38,7 @@ const CLASSES: [Class; 4] = [Class::Comfort, Class::Cost, Class::Security, Class
 #[derive(Debug, Default)]
 pub struct RuleCounts {
     counts: [AtomicU64; 6],
+    notes: [AtomicU64; 2],
 }
 
 /// What came of a rule in a decision.
@@ -81,9 +82,20 @@ impl RuleCounts {
     }
 
     fn add_all(&self, other: &Self) {
-        for (own, other) in self.counts.iter().zip(&other.counts) {
+        let (own, others) = (self.counts.iter().chain(&self.notes), other.counts.iter().chain(&other.notes));
+        for (own, other) in own.zip(others) {
             own.fetch_add(other.load(Relaxed), Relaxed);
         }
+    }
+
+    /// Requests that matched the rule and lacked what it counts by, so that it did not limit them.
+    pub fn key_absent(&self) -> u64 {
+        self.notes[Note::KeyAbsent as usize].load(Relaxed)
+    }
+
+    /// Requests whose cost could not be read, so that they were charged the rule's default.
+    pub fn unreadable_cost(&self) -> u64 {
+        self.notes[Note::UnreadableCost as usize].load(Relaxed)
     }
 
     /// How often that came of it.
@@ -151,6 +163,11 @@ impl Observed {
         let rules = decision.domain.as_deref().map_or(&[][..], |loaded| &loaded.counts);
         self.took(took);
         self.outcomes[decision.outcome as usize].fetch_add(1, Relaxed);
+        for (rule, note) in &decision.meaning.notes {
+            if let Some(counts) = rules.get(*rule as usize) {
+                counts.notes[*note as usize].fetch_add(1, Relaxed);
+            }
+        }
         if decision.is_clear && decision.meaning.shadow_alone.is_empty() {
             count_clear(&decision.meaning.parts, rules);
         } else {
@@ -302,7 +319,7 @@ fn count_clear(parts: &[Part], rules: &[Arc<RuleCounts>]) {
     let mut last: Option<&Part> = None;
     for part in parts {
         if !last.is_some_and(|last| last.is_beside(part))
-            && let Some(counts) = rules.get(part.at.rule as usize)
+            && let Some(counts) = part.rule().and_then(|rule| rules.get(rule as usize))
         {
             counts.add(Came::Allowed);
         }
@@ -337,9 +354,7 @@ fn count_limits(decision: &Decision, rules: &[Arc<RuleCounts>]) {
 }
 
 fn count(decision: &Decision, rules: &[Arc<RuleCounts>], part: &Part, together: Together) {
-    if part.at.tier != Tier::Override
-        && let Some(counts) = rules.get(part.at.rule as usize)
-    {
+    if let Some(counts) = part.rule().and_then(|rule| rules.get(rule as usize)) {
         counts.add(came(decision, part, together));
     }
 }
@@ -357,7 +372,7 @@ fn came(decision: &Decision, part: &Part, Together { refuses, enforced, delays }
 
 #[cold]
 fn degrades(decision: &Decision, part: &Part) -> bool {
-    let rule = decision.domain().and_then(|domain| domain.rules.get(part.at.rule as usize));
+    let rule = decision.rule_of(part);
     decision.outcome == Outcome::Degrade && rule.is_some_and(|rule| rule.action == Action::Degrade)
 }
 
@@ -394,7 +409,7 @@ rules:
         let engine = Engine::new(Reference::new());
         engine.install(compile(vec![Source::new("api.yaml", RULES)]).snapshot.unwrap());
         let (one, other) = ([("user", "alice"), ("plan", "free")], [("user", "bob")]);
-        let both = [&one[..], &other].map(|entries| Descriptor { entries, limit: None, cost: None });
+        let both = [&one[..], &other].map(Descriptor::new);
         let asked: [(&[_], &[_]); 5] =
             [(&one, &[]), (&other, &[]), (&[], &[]), (&[], &both[..1]), (&[], &both)];
         for (attributes, descriptors) in asked {

@@ -14,11 +14,12 @@ use tidegate_core::{
 };
 use tidegate_rules::Domain;
 use tidegate_rules::condition::Facts;
+use tidegate_rules::name::AttributeId;
 use tidegate_rules::rule::{Action, Cost, Mode, Numbers, Rule, RuleLimit};
 
-use crate::check::{Check, Malformed, Override};
+use crate::check::{Charging, Check, Descriptor, Malformed, Override};
 use crate::matching::{Matches, View};
-use crate::meaning::{Kind, LimitAt, Meaning, Part, Tier};
+use crate::meaning::{Kind, LimitAt, Meaning, Note, Part, Tier};
 
 use chosen::{Chosen, Source};
 use keys::{Addresses, Counter};
@@ -68,7 +69,7 @@ pub(crate) fn plan_into<'v>(
         Writer { check, domain, matches, now, plan, meaning }.charge_chosen()?;
     }
     if domain.class > Class::default() {
-        plan.set_class(class(domain, meaning));
+        plan.set_class(class(meaning));
     }
     if let Some(caller) = check.patience {
         plan.set_patience(patience(caller));
@@ -80,9 +81,9 @@ pub(crate) fn plan_into<'v>(
 }
 
 /// The strictest class of the limits that have a say.
-fn class(domain: &Domain, meaning: &Meaning) -> Class {
+fn class(meaning: &Meaning) -> Class {
     let deciding = meaning.parts.iter().filter(|part| part.enforced);
-    deciding.filter_map(|part| Some(domain.rules.get(part.at.rule as usize)?.class)).max().unwrap_or_default()
+    deciding.map(|part| part.class).max().unwrap_or_default()
 }
 
 /// How long the store may take if the caller waits so long: what is decided without the store must still reach it.
@@ -148,22 +149,32 @@ impl<'a, 'v> Writer<'a, 'v> {
             let Some(asked) = self.check.descriptors.get(usize::from(descriptor)) else { return Ok(()) };
             counter.count_entries(rule, &tree.shared, asked);
         } else if counter.count_by(self.domain, rule, (facts, &mut addresses)).is_none() {
+            self.meaning.note(chosen.rule, Note::KeyAbsent);
             return Ok(());
         }
         counter.live_with_tier(self.domain, facts);
         let (tier, limits) = tier_of(rule, facts);
+        let class = rule.class_of(facts);
         let times = self.times(chosen);
-        let cost = times.saturating_mul(rule_cost(&rule.cost, facts));
+        let units = self.units(rule, (class, chosen), facts)?;
+        let cost = times.saturating_mul(units);
         let mut charged = 0_u8;
         for (place, limit) in (0_u16..).zip(limits) {
             let at = LimitAt { rule: chosen.rule.unwrap_or(0), tier, limit: place };
             let key = counter.of(&limit.back);
-            charged += u8::from(match &limit.numbers {
-                Numbers::Plain(plain) => self.push(&key, (plain, cost), (chosen, rule, at))?,
-                Numbers::Calendar(calendar) => {
-                    self.push(&key, (&calendar.at(self.now), cost), (chosen, rule, at))?
+            let calendar;
+            let numbers = match &limit.numbers {
+                Numbers::Plain(plain) => plain,
+                Numbers::Calendar(bounds) => {
+                    calendar = bounds.at(self.now);
+                    &calendar
                 }
-            });
+            };
+            let mut part = Part { class, ..part(chosen, at, (numbers, cost)) };
+            if limit.admits_nothing() {
+                part.kind = Kind::Nothing;
+            }
+            charged += u8::from(self.push_part(&key, (numbers, self.pay(rule, chosen, numbers)), part)?);
         }
         match &rule.block_for {
             Some(gate) if charged > 0 && chosen.enforced => {
@@ -171,7 +182,7 @@ impl<'a, 'v> Writer<'a, 'v> {
                 let at = LimitAt { rule: chosen.rule.unwrap_or(0), tier, limit: 0 };
                 let cost = times.min(1);
                 self.meaning.has_gates = true;
-                let part = Part { kind: Kind::Gate, ..part(chosen, at, (gate, cost)) };
+                let part = Part { kind: Kind::Gate, class, ..part(chosen, at, (gate, cost)) };
                 self.push_part(&key, (gate, Pay::IfRefused { of: charged }), part).map(|_| ())
             }
             _ => Ok(()),
@@ -183,32 +194,25 @@ impl<'a, 'v> Writer<'a, 'v> {
         let Source::Tree { descriptor } = chosen.source else { return Ok(()) };
         let Some(asked) = self.check.descriptors.get(usize::from(descriptor)) else { return Ok(()) };
         let Some(Override { amount, per }) = asked.limit else { return Ok(()) };
-        // None at all is one that is never enough.
+        // Core has no window of 0 units: a charge of twice its cost never fits into one of 1.
         let limit = Limit::fixed_window(amount.max(1), Window::Aligned(per))
             .map_err(|error| Malformed::Override(error.to_string()))?;
         let identity = format!("fixed_window/{}", tidegate_rules::notation::show(per));
         let cost = asked.cost.unwrap_or(self.check.cost);
-        let cost = if amount == 0 { cost.saturating_mul(2) } else { cost };
         let at = LimitAt { rule: 0, tier: Tier::Override, limit: 0 };
-        let part = part(chosen, at, (&limit, cost));
+        let mut part = part(chosen, at, (&limit, cost));
+        if amount == 0 {
+            part.kind = Kind::Nothing;
+        }
+        let pay = if asked.charging == Charging::Late { Pay::Always } else { Pay::IfAdmitted };
         let facts = &self.matches.views.first.facts;
         keys::brought_along((self.domain, facts), asked, &identity, |key| {
-            self.push_part(&key.into(), (&limit, Pay::IfAdmitted), part).map(|_| ())
+            self.push_part(&key.into(), (&limit, pay), part).map(|_| ())
         })
     }
 
-    /// Adds the charge of a rule's limit; `false` if another view of the request has added it already.
-    #[inline]
-    fn push(
-        &mut self,
-        key: &PreparedKey<'_>,
-        (limit, cost): (&Limit, u64),
-        (chosen, rule, at): (&Chosen, &Rule, LimitAt),
-    ) -> Result<bool, Malformed> {
-        self.push_part(key, (limit, pay(rule, chosen, limit)), part(chosen, at, (limit, cost)))
-    }
-
-    /// The same for any charge. A limit that no rule has as it is is kept.
+    /// Adds a charge; `false` if another view of the request has added it already. A limit that no rule has in this form
+    /// is kept with the meaning.
     #[inline]
     fn push_part(
         &mut self,
@@ -219,14 +223,60 @@ impl<'a, 'v> Writer<'a, 'v> {
         if self.matches.views.are_several() && part.of_view && has(self.plan, key)? {
             return Ok(false);
         }
-        self.plan.charge_prepared_when(key, limit, part.cost, pay)?;
+        if part.is_of_tree() {
+            self.push_of_tree(key, (limit, pay), &mut part)?;
+        } else {
+            self.plan.charge_prepared_when(key, limit, part.cost, pay)?;
+        }
         if !part.is_gate() && (limit.is_calendar() || part.at.tier == Tier::Override) {
             part.made = u16::try_from(self.meaning.made.len()).ok();
             self.meaning.made.push(*limit);
         }
-        self.meaning.has_tree |= part.is_of_tree();
         self.meaning.parts.push(part);
         Ok(true)
+    }
+
+    /// Adds a charge of a descriptor tree. A request may name the same entries twice, with other amounts: then the smaller
+    /// amount holds for both, and settling says how each stands under its own.
+    fn push_of_tree(
+        &mut self,
+        key: &PreparedKey<'_>,
+        (limit, mut pay): (&Limit, Pay),
+        part: &mut Part,
+    ) -> Result<(), Malformed> {
+        self.meaning.has_tree = true;
+        let mut limit = *limit;
+        if self.check.descriptors.len() > 1 {
+            let key = key.encode().map_err(PlanError::from)?;
+            let group = self.plan.group();
+            if let Some(other) = self.plan.find(key.as_ref()) {
+                let is_beside = other.group == group;
+                let (held_to, others_pay) = (*other.limit, other.pay);
+                if is_beside && limit.capacity() < held_to.capacity() {
+                    self.plan.replace_limit(key.as_ref(), limit);
+                } else {
+                    limit = held_to;
+                }
+                if is_beside {
+                    pay = others_pay;
+                }
+            }
+        }
+        let is_peek = part.descriptor.is_some_and(|place| self.is_peek(place));
+        let cost = match part.kind {
+            _ if is_peek => 0,
+            Kind::Nothing => part.cost.saturating_mul(2),
+            _ => part.cost,
+        };
+        if is_peek {
+            part.cost = 0;
+            part.kind = if part.kind == Kind::Nothing { Kind::Nothing } else { Kind::Peek };
+        }
+        self.plan.charge_prepared_when(key, &limit, cost, pay).map_err(Malformed::from)
+    }
+
+    fn is_peek(&self, descriptor: u16) -> bool {
+        self.descriptor(Some(descriptor)).is_some_and(|one| one.charging == Charging::Peek)
     }
 
     fn facts(&self, chosen: &Chosen) -> Option<&'a Facts<'v>> {
@@ -239,8 +289,45 @@ impl<'a, 'v> Writer<'a, 'v> {
 
     /// How many times its cost a rule is charged: as the check asks, or the descriptor that the rule is reported with.
     fn times(&self, chosen: &Chosen) -> u64 {
-        let descriptor = chosen.descriptor.and_then(|place| self.check.descriptors.get(usize::from(place)));
-        descriptor.and_then(|one| one.cost).unwrap_or(self.check.cost)
+        self.descriptor(chosen.descriptor).and_then(|one| one.cost).unwrap_or(self.check.cost)
+    }
+
+    fn descriptor(&self, place: Option<u16>) -> Option<&'a Descriptor<'v>> {
+        self.check.descriptors.get(usize::from(place?))
+    }
+
+    /// The units of one request. A cost that cannot be read makes the check malformed where the class of the rule refuses
+    /// what cannot be counted; elsewhere the rule's default is charged, and counted as a mistake.
+    fn units(
+        &mut self,
+        rule: &Rule,
+        (class, chosen): (Class, &Chosen),
+        facts: &Facts<'_>,
+    ) -> Result<u64, Malformed> {
+        match units(&rule.cost, facts) {
+            Ok(units) => Ok(units),
+            Err(Unreadable { attribute, .. }) if class.is_exact() && chosen.decides => {
+                Err(Malformed::UnreadableCost { attribute: self.domain.names.name(attribute).to_owned() })
+            }
+            Err(Unreadable { default, .. }) => {
+                self.meaning.note(chosen.rule, Note::UnreadableCost);
+                Ok(default)
+            }
+        }
+    }
+
+    /// When a charge pays: as the rule says, and not at all for what is held to it without counting.
+    fn pay(&self, rule: &Rule, chosen: &Chosen, limit: &Limit) -> Pay {
+        let holds_slots = limit.term_us().is_some();
+        let is_of_tree = matches!(chosen.source, Source::Tree { .. });
+        let is_late = || self.descriptor(chosen.descriptor).is_some_and(|one| one.charging == Charging::Late);
+        if !chosen.counted {
+            Pay::Never
+        } else if (rule.count_refused || !chosen.enforced || (is_of_tree && is_late())) && !holds_slots {
+            Pay::Always
+        } else {
+            Pay::IfAdmitted
+        }
     }
 
     #[cold]
@@ -283,9 +370,11 @@ fn charge_plain(
     times: u64,
     (plan, meaning): (&mut Plan, &mut Meaning),
 ) -> Result<(), Malformed> {
-    let Some(plain) = &domain.rules[number as usize].plain else { return Ok(()) };
+    let rule = &domain.rules[number as usize];
+    let Some(plain) = &rule.plain else { return Ok(()) };
     let value = plain.by.and_then(|by| facts.get(by)).map(str::as_bytes);
     if value.is_none() && plain.by.is_some() {
+        meaning.note(Some(number), Note::KeyAbsent);
         return Ok(());
     }
     let values = match plain.tenant {
@@ -297,7 +386,8 @@ fn charge_plain(
         plan.charge_prepared(charge, &values, cost)?;
         let at = LimitAt { rule: number, tier: Tier::Own, limit };
         let (kind, made, descriptor) = (Kind::of(&charge.limit, cost), None, None);
-        meaning.parts.push(Part { at, made, descriptor, cost, kind, enforced: true, of_view: true });
+        let class = rule.class;
+        meaning.parts.push(Part { at, made, descriptor, cost, kind, class, enforced: true, of_view: true });
     }
     Ok(())
 }
@@ -305,7 +395,8 @@ fn charge_plain(
 #[inline]
 fn part(chosen: &Chosen, at: LimitAt, (limit, cost): (&Limit, u64)) -> Part {
     let (kind, of_view) = (Kind::of(limit, cost), matches!(chosen.source, Source::View { .. }));
-    Part { at, made: None, descriptor: chosen.descriptor, cost, kind, enforced: chosen.decides, of_view }
+    let (descriptor, enforced, class) = (chosen.descriptor, chosen.decides, Class::default());
+    Part { at, made: None, descriptor, cost, kind, class, enforced, of_view }
 }
 
 /// Whether a plan has a charge on that key.
@@ -313,18 +404,6 @@ fn part(chosen: &Chosen, at: LimitAt, (limit, cost): (&Limit, u64)) -> Part {
 fn has(plan: &Plan, key: &PreparedKey<'_>) -> Result<bool, Malformed> {
     let key = key.encode().map_err(PlanError::from)?;
     Ok(plan.charges().any(|charge| charge.key == key.as_ref()))
-}
-
-/// When a charge pays: as the rule says, and not at all for what is held to it without counting.
-fn pay(rule: &Rule, chosen: &Chosen, limit: &Limit) -> Pay {
-    let holds_slots = limit.term_us().is_some();
-    if !chosen.counted {
-        Pay::Never
-    } else if (rule.count_refused || !chosen.enforced) && !holds_slots {
-        Pay::Always
-    } else {
-        Pay::IfAdmitted
-    }
 }
 
 #[inline]
@@ -338,19 +417,34 @@ fn tier_of<'r>(rule: &'r Rule, facts: &Facts<'_>) -> (Tier, &'r [RuleLimit]) {
     }
 }
 
-fn rule_cost(cost: &Cost, facts: &Facts<'_>) -> u64 {
+/// A cost that is no whole number.
+struct Unreadable {
+    attribute: AttributeId,
+    default: u64,
+}
+
+/// Units that one request takes.
+fn units(cost: &Cost, facts: &Facts<'_>) -> Result<u64, Unreadable> {
     match cost {
-        Cost::Fixed(units) => *units,
-        Cost::Attribute { attribute, default, most } => {
-            let said = facts.get(*attribute).and_then(|text| text.trim().parse::<u64>().ok());
-            said.map_or(*default, |units| units.min(*most))
-        }
+        Cost::Fixed(units) => Ok(*units),
+        Cost::Attribute { attribute, default, most } => match facts.get(*attribute) {
+            Some(text) => {
+                let unreadable = Unreadable { attribute: *attribute, default: *default };
+                measured(text, *most).ok_or(unreadable)
+            }
+            None => Ok(*default),
+        },
         Cost::Methods { attribute, points, default } => {
             let found =
                 facts.get(*attribute).and_then(|method| points.iter().find(|(name, _)| **name == *method));
-            found.map_or(*default, |(_, points)| *points)
+            Ok(found.map_or(*default, |(_, points)| *points))
         }
     }
+}
+
+/// The number of an attribute that holds a cost, within the rule's bound; `None` if it is no whole number.
+pub(crate) fn measured(text: &str, most: u64) -> Option<u64> {
+    text.trim().parse::<u64>().ok().map(|units| units.min(most))
 }
 
 /// Whether what happens past the limits of a rule is that the request is refused or held back.

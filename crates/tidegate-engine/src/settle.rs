@@ -1,6 +1,8 @@
 //! The one place that turns the store's word, or its silence, into a decision: shadow, failure policy by class, the most
 //! restrictive of several limits. It knows no I/O.
 
+mod trees;
+
 use std::cmp::Reverse;
 
 use tidegate_core::{Limit, Outcome as Verdicts, Retry, Timestamp, Verdict};
@@ -74,8 +76,8 @@ fn alone(decision: &mut Decision, rule: u32) {
 /// Nobody could decide: by the strictest class that has a say.
 #[cold]
 fn undecided(decision: &mut Decision, trouble: Trouble, last: &Question<'_>) {
-    let has_rule = |part: &&Part| part.enforced && !part.is_gate() && part.at.tier != Tier::Override;
-    let class_of = |part: &Part| Some(effective(decision.domain()?.rules.get(part.at.rule as usize)?, part));
+    let has_rule = |part: &&Part| part.enforced && !part.is_gate();
+    let class_of = |part: &Part| Some(effective(decision.rule_of(part)?, part));
     let parts = decision.meaning.parts.iter().filter(has_rule);
     let class = parts.filter_map(class_of).max().unwrap_or_default();
     by_class(decision, (class, trouble), last);
@@ -138,13 +140,16 @@ fn policy(
 /// What a request costs is let pass for those who pay: requests of a tier that the rule names.
 fn effective(rule: &Rule, part: &Part) -> Class {
     let paying = matches!(part.at.tier, Tier::Named(_)) || rule.limits.tiers.is_empty();
-    if rule.class == Class::Cost && !paying { Class::Security } else { rule.class }
+    if part.class == Class::Cost && !paying { Class::Security } else { part.class }
 }
 
 fn answered(decision: &mut Decision) {
     let Some(answer) = &decision.answer else { return };
     if answer.replayed | answer.local {
         unusual(decision);
+    }
+    if decision.meaning.has_tree {
+        trees::settle(decision);
     }
     let Some(answer) = &decision.answer else { return };
     if let Some(Clear { holds, least_left }) = clear(&decision.meaning, answer) {
@@ -198,7 +203,7 @@ fn clear(meaning: &Meaning, answer: &Answer) -> Option<Clear> {
 fn contested(decision: &mut Decision) {
     let Some(answer) = &decision.answer else { return };
     let (weighed, delay_us) = (weigh(decision), answer.delay_us());
-    let refused = !answer.allowed() || weighed.quotas_over == Some(true);
+    let refused = !answer.allowed() || weighed.exceeded || weighed.quotas_over == Some(true);
     let (outcome, deciding) = match weighed.degraded {
         _ if refused => (Outcome::Deny, most_refusing(decision, weighed.quotas_over == Some(true))),
         Some(place) => (Outcome::Degrade, Some(place)),
@@ -218,6 +223,8 @@ struct Weighed {
     holds: bool,
     /// The first that lets the request pass with less.
     degraded: Option<usize>,
+    /// Whether a limit that was only looked at is exceeded: the store knows nothing of that.
+    exceeded: bool,
     /// Quotas of a tree refuse together: only if every one of them is over.
     quotas_over: Option<bool>,
     /// Of several admissions, the one with the least left of its amount. Ties in the rules' order.
@@ -232,6 +239,7 @@ fn weigh(decision: &Decision) -> Weighed {
         if weighed.degraded.is_none() && !one.allows() && degrades(decision, &one) {
             weighed.degraded = Some(one.place);
         }
+        weighed.exceeded |= one.part.kind == Kind::Peek && one.part.enforced && !one.allows();
         if one.part.is_of_tree() && is_quota(decision, &one) {
             weighed.quotas_over = Some(weighed.quotas_over.unwrap_or(true) && !one.allows());
         }
@@ -244,14 +252,16 @@ fn weigh(decision: &Decision) -> Weighed {
 
 #[cold]
 fn degrades(decision: &Decision, one: &Judged<'_>) -> bool {
-    let rule = decision.domain().and_then(|domain| domain.rules.get(one.part.at.rule as usize));
+    let rule = decision.rule_of(one.part);
     rule.is_some_and(|rule| rule.action == Action::Degrade && rule.mode == Mode::Enforce)
 }
 
 #[inline(never)]
 fn is_quota(decision: &Decision, one: &Judged<'_>) -> bool {
-    let rule = decision.domain().and_then(|domain| domain.rules.get(one.part.at.rule as usize));
-    let tree = rule.filter(|rule| rule.mode == Mode::Enforce).and_then(|rule| rule.tree.as_ref());
+    let tree = decision
+        .rule_of(one.part)
+        .filter(|rule| rule.mode == Mode::Enforce)
+        .and_then(|rule| rule.tree.as_ref());
     tree.is_some_and(|tree| tree.quota)
 }
 

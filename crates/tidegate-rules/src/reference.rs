@@ -6,6 +6,8 @@ use crate::shape::{Object, Shape, field};
 const COUNT: Shape = Whole { least: 1, most: i64::MAX };
 const DURATION: Shape = Text;
 
+const CLASS_SHAPE: Shape = Either(&[Word(CLASSES), Map(&Word(CLASSES))]);
+
 /// The names of classes.
 pub const CLASSES: &[&str] = &["comfort", "security", "cost", "strict"];
 /// The names of modes.
@@ -90,7 +92,7 @@ pub static DEFAULTS: Object = Object {
     name: "defaults",
     doc: "What rules of this file have unless they say otherwise.",
     keys: &[
-        field("class", Word(CLASSES), "See the rule's key."),
+        field("class", CLASS_SHAPE, "See the rule's key."),
         field("mode", Word(MODES), "See the rule's key."),
         field("action", Word(ACTIONS), "See the rule's key."),
         field("status", Whole { least: 400, most: 599 }, "See the rule's key."),
@@ -140,8 +142,8 @@ pub static RULE: Object = Object {
         ),
         field(
             "class",
-            Word(CLASSES),
-            "What matters when the store cannot answer: comfort (allow), cost (allow those who pay), security or strict (deny). comfort by default.",
+            CLASS_SHAPE,
+            "What matters when the store cannot answer: comfort (allow), cost (allow those who pay), security or strict (deny). comfort by default. Or one for each tier: { default: cost, free: security }.",
         ),
         field(
             "mode",
@@ -327,6 +329,11 @@ pub static DESCRIPTOR: Object = Object {
             "Accepted; metrics are per rule, so that their number stays bounded.",
         ),
         field("share_threshold", Truth, "All values that a wildcard takes share one counter."),
+        field(
+            "count_refused",
+            Truth,
+            "Ours: refused requests count as well, up to twice the limit in all. For costs that are charged after the response.",
+        ),
         field("metadata", Anything, "Given back as dynamic metadata with what passes."),
         field("domain", Text, "Accepted; all descriptors of a file belong to the domain at its top."),
     ],

@@ -8,7 +8,7 @@ use tidegate_core::{Algorithm, EncodedParts, Limit, PreparedCharge, Timestamp};
 pub use tidegate_core::Class;
 
 use crate::calendar::Calendar;
-use crate::condition::Condition;
+use crate::condition::{Condition, Facts};
 use crate::glob::Glob;
 use crate::home::{Home, Owner};
 use crate::name::AttributeId;
@@ -41,6 +41,8 @@ pub struct Rule {
     pub cost: Cost,
     /// What matters when the store cannot answer.
     pub class: Class,
+    /// Classes in place of that for requests of some tiers.
+    pub tier_classes: Option<TierClasses>,
     /// Enforced, in the shadow, or off.
     pub mode: Mode,
     /// The mode that was written, if a [switch](crate::switch) has set it.
@@ -181,6 +183,21 @@ impl Limits {
     }
 }
 
+/// Classes by tier.
+#[derive(Debug)]
+pub struct TierClasses {
+    /// The attribute that names the tier.
+    pub tier_by: AttributeId,
+    /// The class of each tier.
+    pub classes: Vec<(Box<str>, Class)>,
+}
+
+impl TierClasses {
+    fn of(&self, tier: &str) -> Option<Class> {
+        self.classes.iter().find(|(name, _)| **name == *tier).map(|(_, class)| *class)
+    }
+}
+
 /// A limit of a rule.
 #[derive(Debug)]
 pub struct RuleLimit {
@@ -222,6 +239,11 @@ impl Numbers {
 }
 
 impl RuleLimit {
+    /// Whether it is a limit of 0 units, as descriptor trees have them. Its numbers are those of a window of 1 unit.
+    pub const fn admits_nothing(&self) -> bool {
+        self.amount == 0
+    }
+
     /// The limit as it is at an instant.
     pub fn at(&self, now: Timestamp) -> Limit {
         match &self.numbers {
@@ -249,6 +271,7 @@ impl RuleLimit {
     /// The most that it ever lets through at once.
     pub fn capacity(&self) -> u64 {
         match &self.numbers {
+            _ if self.admits_nothing() => 0,
             Numbers::Plain(limit) => limit.capacity(),
             Numbers::Calendar(calendar) => calendar.amount(),
         }
@@ -359,19 +382,16 @@ pub struct TreeRule {
     pub shared: Vec<Option<Box<str>>>,
     /// Given back with what passes.
     pub metadata: Option<Arc<Value>>,
-    /// The limit that is shown although it admits nothing (0 per unit).
-    pub nothing_per_us: Option<u64>,
 }
 
 /// Without values of descriptors and metadata, which may be secret.
 impl fmt::Debug for TreeRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { limit_name, replaces, quota, nothing_per_us, .. } = self;
+        let Self { limit_name, replaces, quota, .. } = self;
         f.debug_struct("TreeRule")
             .field("limit_name", limit_name)
             .field("replaces", replaces)
             .field("quota", quota)
-            .field("nothing_per_us", nothing_per_us)
             .finish_non_exhaustive()
     }
 }
@@ -422,6 +442,7 @@ impl Rule {
         let always = self.schedule.is_none() && self.expires_at.is_none();
         let for_itself = self.group.is_none() && self.tree.is_none() && self.block_for.is_none();
         let for_all = self.counts.is_none() && self.limits.tier_by.is_none() && !self.count_refused;
+        let for_all = for_all && self.tier_classes.is_none();
         let by = match *self.by {
             [] => None,
             [By::Attribute(attribute)] => Some(attribute),
@@ -437,6 +458,19 @@ impl Rule {
     fn prepared(&self, limit: &RuleLimit) -> Option<PreparedCharge> {
         let (front, back) = (self.home.front.clone(), limit.back.clone());
         Some(PreparedCharge::new(front, back, *limit.plain()?))
+    }
+
+    /// What hangs on the rule for a request: the class of its tier, or the rule's own.
+    pub fn class_of(&self, facts: &Facts<'_>) -> Class {
+        let tiers = self.tier_classes.as_ref();
+        let of_tier = tiers.and_then(|tiers| tiers.of(facts.get(tiers.tier_by)?));
+        of_tier.unwrap_or(self.class)
+    }
+
+    /// The strictest class that a request can have.
+    pub fn strictest_class(&self) -> Class {
+        let tiers = self.tier_classes.iter().flat_map(|tiers| tiers.classes.iter().map(|(_, class)| *class));
+        tiers.fold(self.class, Class::max)
     }
 
     /// Whether it decides by itself, without a counter.

@@ -50,7 +50,7 @@ impl Domain {
         let refuses = |rule: &&Rule| {
             rule.mode == Mode::Enforce && !matches!(rule.action, Action::Bypass | Action::Unlimited)
         };
-        self.class = self.rules.iter().filter(refuses).map(|rule| rule.class).max().unwrap_or_default();
+        self.class = self.rules.iter().filter(refuses).map(Rule::strictest_class).max().unwrap_or_default();
     }
 }
 

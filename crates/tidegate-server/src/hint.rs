@@ -36,7 +36,7 @@ async fn is_counted(engine: &Engine<Stack>, example: &Example<'_>, now: Timestam
     let (Facts::Attributes(pairs) | Facts::Descriptor(pairs)) = &example.facts;
     let pairs: Vec<(&str, &str)> =
         pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let descriptor = [Descriptor { entries: &pairs, limit: None, cost: None }];
+    let descriptor = [Descriptor::new(&pairs)];
     let check = match example.facts {
         Facts::Attributes(_) => Check { attributes: &pairs, ..Check::new(example.domain) },
         Facts::Descriptor(_) => Check { descriptors: &descriptor, ..Check::new(example.domain) },

@@ -29,7 +29,7 @@ use std::time::Duration;
 
 use tidegate_core::{Ticket, Timestamp};
 use tidegate_engine::explain::{Explanation, explain};
-use tidegate_engine::{Check, Decision, Engine, Malformed, Settled, Throttle, Throttled};
+use tidegate_engine::{Check, Decision, Engine, Malformed, Settled, Throttle, Throttled, Used};
 use tidegate_store::{Hold, Store, StoreError};
 
 pub use partition::PartitionSecret;
@@ -49,6 +49,9 @@ pub use budget::{FREE_BYTES, Held, Room};
 pub(crate) use patience::Patience;
 
 use flight::Flight;
+
+/// How long a reservation is held, unless its caller says so.
+pub(crate) const DEFAULT_HOLD_MS: u64 = 60_000;
 
 /// Microseconds in milliseconds, rounded up, so that nobody returns too early.
 #[cfg(any(feature = "http", feature = "v1"))]
@@ -166,10 +169,10 @@ impl<S: Store + 'static> Door<S> {
         self.inner.engine.refund(check, charged_at.map_or(now, |at| at.min(now)), now).await
     }
 
-    /// Settles a reservation at what it really cost.
-    pub async fn commit(&self, id: Ticket, cost: u64) -> Settled {
+    /// Settles a reservation at what was really used.
+    pub async fn commit(&self, id: Ticket, used: Used<'_>) -> Result<Settled, Malformed> {
         let (now, _seat) = (self.now(), self.inner.flight.squeeze_in());
-        self.inner.engine.commit(id, cost, now).await
+        self.inner.engine.commit(id, used, now).await
     }
 
     /// Settles a reservation at nothing.

@@ -205,7 +205,7 @@ impl Problem {
     }
 
     fn with_numbers_of(self, report: &Report<'_>) -> Self {
-        let problem = self.with_member("limit", report.limit.capacity());
+        let problem = self.with_member("limit", report.verdict.limit);
         match report.limit.window_us() {
             Some(us) => problem.with_member("window", us.div_ceil(1_000_000)),
             None => problem,

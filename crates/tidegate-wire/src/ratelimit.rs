@@ -1,8 +1,9 @@
 //! Envoy's rate limit service apart from its encodings: what gRPC and JSON both carry, and how it is asked and answered.
 //!
-//! Descriptors that charge are one check, paid whole or not at all. Those with an explicit cost of 0 only ask whether
-//! there is room for one more: if there is none, nothing is charged to the others either. Those that are negative are
-//! refunded first, whatever becomes of the rest. All of them are always part of what is asked, at a cost of 0 where it is
+//! Descriptors that charge are one check, paid whole or not at all; those with an explicit cost are charged to descriptor
+//! trees even if they are refused. Those with an explicit cost of 0 only ask: descriptor trees whether they are exceeded,
+//! rules whether there is room for one more. If not, nothing is charged to the others either. Those that are negative
+//! are refunded first, whatever becomes of the rest. All of them are always part of what is asked, at a cost of 0 where it is
 //! not their turn, since rules may count by what stands in several descriptors.
 
 mod unit;
@@ -75,6 +76,7 @@ impl From<Malformed> for Failure {
         let said = malformed.to_string();
         match malformed {
             Malformed::TooLong { .. }
+            | Malformed::UnreadableCost { .. }
             | Malformed::Cost { .. }
             | Malformed::Contradiction { .. }
             | Malformed::Plan(PlanError::Key(_)) => Self::Sent(said),

@@ -7,7 +7,6 @@ mod paid;
 mod tests;
 
 use tidegate_core::Timestamp;
-use tidegate_engine::check::MAX_COST;
 use tidegate_engine::{Check, Decision, Malformed, Settled};
 use tidegate_store::Store;
 use tonic::metadata::MetadataMap;
@@ -108,12 +107,12 @@ impl<S: Store + 'static> Limits for Service<S> {
     }
 
     async fn commit(&self, request: Request<proto::CommitRequest>) -> Answer<proto::CommitResponse> {
-        let proto::CommitRequest { id, cost } = request.into_inner();
+        let (metadata, extensions, proto::CommitRequest { id, cost, attributes }) = request.into_parts();
         let id = question::ticket(&id).map_err(|wrong| self.malformed(wrong))?;
-        if cost > MAX_COST {
-            return Err(self.malformed(format!("a cost of {cost} is more than {MAX_COST}")));
-        }
-        settled(&self.door.commit(id, cost).await, proto::CommitResponse {})
+        let commit = question::Commit::new(id, cost, attributes.into_iter().collect());
+        let commit = commit.map_err(|wrong| self.malformed(wrong))?;
+        let came = self.door.commit_for(commit, self.caller(&metadata, &extensions)).await;
+        settled(&came.map_err(|malformed| refused(&malformed))?, proto::CommitResponse {})
     }
 
     async fn cancel(&self, request: Request<proto::CancelRequest>) -> Answer<proto::CancelResponse> {

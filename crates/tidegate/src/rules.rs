@@ -29,7 +29,8 @@ use crate::{Hold, StoreError, Timestamp};
 
 pub use tidegate_engine::explain::{Explanation, explain};
 pub use tidegate_engine::{
-    Check, Consistency, Decision, Descriptor, LimitView, Malformed, Outcome, Override, Settled,
+    Charging, Check, Consistency, Decision, Descriptor, LimitView, Malformed, Outcome, Override, Settled,
+    Used,
 };
 pub use tidegate_rules::{Snapshot, Source, compile};
 
@@ -119,9 +120,9 @@ impl Governor {
         at_once(self.engine.reserve(check, hold, self.now()))
     }
 
-    /// Settles a reservation at what it really cost.
-    pub fn commit(&self, id: Ticket, cost: u64) -> Settled {
-        at_once(self.engine.commit(id, cost, self.now()))
+    /// Settles a reservation at what was really used.
+    pub fn commit(&self, id: Ticket, used: Used<'_>) -> Result<Settled, Malformed> {
+        at_once(self.engine.commit(id, used, self.now()))
     }
 
     /// Settles a reservation at nothing.

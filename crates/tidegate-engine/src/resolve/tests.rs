@@ -102,10 +102,7 @@ fn what_is_a_tenants_lives_with_a_tier_that_lives_apart() {
     assert_eq!(snapshot.set_apart(&[tier("api"), tier("elsewhere")]), [] as [&Tier; 0]);
     let entries = [("org", "acme")];
     let brought = Some(Override { amount: 5, per: Duration::from_secs(60) });
-    let descriptors = [
-        Descriptor { entries: &entries, cost: None, limit: None },
-        Descriptor { entries: &entries, cost: None, limit: brought },
-    ];
+    let descriptors = [Descriptor::new(&entries), Descriptor { limit: brought, ..Descriptor::new(&entries) }];
     let asked = |plan: &'static str| {
         let attributes = [("org", "acme"), ("user", "bob"), ("ip", "192.0.2.1"), ("plan", plan)];
         let check = Check {
@@ -125,6 +122,28 @@ fn what_is_a_tenants_lives_with_a_tier_that_lives_apart() {
     free.sort();
     assert_eq!(asked("pro"), pro);
     assert_eq!(asked("free"), free);
+}
+
+#[test]
+fn class_goes_by_tier() {
+    let rules = "domain: api
+rules:
+  - name: tokens
+    by: [org]
+    limit: 10/s
+    class: { default: cost, free: security, pro: comfort }
+    tiers: { pro: 20/s }
+";
+    let snapshot = compile(vec![File::new("rules.yaml", rules)]).snapshot.unwrap();
+    let domain = snapshot.domain("api").unwrap();
+    let class = |plan: &str| {
+        let attributes = [("org", "acme"), ("plan", plan)];
+        let check = Check { attributes: &attributes, ..Check::new("api") };
+        let matches = matching::find(&check, domain).unwrap();
+        super::plan(&check, domain, &matches, (Timestamp::ZERO, Ticket::default())).unwrap().plan.class()
+    };
+    assert_eq!([class("free"), class("pro"), class("trial")], [Class::Security, Class::Comfort, Class::Cost]);
+    assert_eq!(domain.class, Class::Security, "the strictest");
 }
 
 proptest! {

@@ -32,8 +32,8 @@ fn answered(limits: &[(Verdict, bool, bool)]) -> Decision {
         plan.charge(Key { home: &[&number.to_le_bytes()], own: &[] }, limit, 1).unwrap();
         let kind = if *slots { Kind::Slots } else { Kind::Limit };
         let at = LimitAt { rule: number / 2, tier: Tier::Own, limit: 0 };
-        let (made, descriptor) = (None, None);
-        let part = Part { at, made, descriptor, cost: 1, kind, enforced: *enforced, of_view: true };
+        let (made, descriptor, class) = (None, None, Class::default());
+        let part = Part { at, made, descriptor, cost: 1, kind, class, enforced: *enforced, of_view: true };
         decision.meaning.parts.push(part);
     }
     let verdicts = limits.iter().map(|(verdict, ..)| *verdict).collect();

@@ -60,7 +60,7 @@ fn one_tenant_does_not_take_what_others_have_and_requests_without_one_are_one() 
     assert_eq!(way.passing(&[("path", "/a"), ("api_key", "k3")]), 3);
     assert_eq!(way.passing(&[("path", "/a"), ("api_key", "unknown")]), 3);
     assert_eq!(way.passing(&[("path", "/a")]), 0);
-    let descriptors = [Descriptor { entries: &[("org", "initech")], limit: None, cost: None }];
+    let descriptors = [Descriptor::new(&[("org", "initech")])];
     let check = Check { descriptors: &descriptors, ..Check::new("api") };
     let passing = (0..9).filter(|_| way.engine.overloaded(&check, START).unwrap().allowed()).count();
     assert_eq!(passing, 0, "with security in the domain an overload is shed whoever comes");

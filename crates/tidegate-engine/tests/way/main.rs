@@ -81,8 +81,7 @@ impl<S: Store> Way<S> {
     }
 
     fn descriptors(&self, descriptors: &[Pairs<'_>]) -> Decision {
-        let descriptors: Vec<_> =
-            descriptors.iter().map(|entries| Descriptor { entries, limit: None, cost: None }).collect();
+        let descriptors: Vec<_> = descriptors.iter().map(|entries| Descriptor::new(entries)).collect();
         self.ask(&Check { descriptors: &descriptors, ..Check::new("api") }).expect("a sound check")
     }
 }

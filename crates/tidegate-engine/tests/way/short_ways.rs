@@ -1,6 +1,6 @@
 use super::*;
 use std::time::Duration;
-use tidegate_engine::Settled;
+use tidegate_engine::{Settled, Used};
 use tidegate_store::Hold;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -27,7 +27,7 @@ fn a_way_that_does_not_fit_leaves_a_hold_alone() {
     let way = Way::new("rules: [{ name: exports, by: [user], limit: 1 concurrent }]");
     let held = way.check(&[("user", "a")]);
     assert_eq!(wait(way.engine.cancel(held.id, way.now)), Settled::Gone);
-    assert_eq!(wait(way.engine.commit(held.id, 1, way.now)), Settled::Gone);
+    assert_eq!(wait(way.engine.commit(held.id, Used::Cost(1), way.now)), Ok(Settled::Gone));
     assert_eq!(wait(way.engine.release(held.id, way.now)), Settled::Done);
 }
 
@@ -66,9 +66,9 @@ fn reservations_are_settled_at_what_they_cost() {
     };
     let first = reserve(20);
     assert_eq!(left(), 60);
-    assert_eq!(wait(way.engine.commit(first.id, 5, way.now)), Settled::Done);
+    assert_eq!(wait(way.engine.commit(first.id, Used::Cost(5), way.now)), Ok(Settled::Done));
     assert_eq!(left(), 90);
-    assert_eq!(wait(way.engine.commit(first.id, 5, way.now)), Settled::Gone);
+    assert_eq!(wait(way.engine.commit(first.id, Used::Cost(5), way.now)), Ok(Settled::Gone));
     let second = reserve(10);
     assert_eq!(wait(way.engine.cancel(second.id, way.now)), Settled::Done);
     assert_eq!(left(), 90);
@@ -128,4 +128,95 @@ fn a_delivery_after_a_reload_is_still_the_same_check() {
     let again = way.ask(&check).unwrap();
     assert!(again.replayed && again.allowed() && again.id == first.id && again.limits().len() == 0);
     assert_eq!(way.passing(&[("user", "a")]), 1, "the second delivery was charged");
+}
+
+/// A model's limits: requests and tokens a minute, and streams at a time.
+const MODEL: &str = "rules:
+  - { name: rpm, by: [user], limit: 60/min }
+  - { name: tpm, by: [user], limit: 10000/min, cost: { attribute: tokens, most: 1000000 } }
+";
+
+impl Way {
+    fn left(&self) -> Vec<u64> {
+        let check = Check { attributes: &[("user", "a")], cost: 0, ..Check::new("api") };
+        let peeked = wait(self.engine.peek(&check, self.now)).expect("a sound check");
+        peeked.limits().map(|view| view.verdict.remaining).collect()
+    }
+
+    fn reserve(&self, attributes: Pairs<'_>) -> Decision {
+        let check = Check { attributes, ..Check::new("api") };
+        wait(self.engine.reserve(&check, Hold::lasting(MINUTE), self.now)).expect("a sound check")
+    }
+
+    fn commit(&self, id: tidegate_core::Ticket, used: Used<'_>) -> Result<Settled, Malformed> {
+        wait(self.engine.commit(id, used, self.now))
+    }
+}
+
+#[test]
+fn commit_by_attributes_measures_anew() {
+    let way = Way::new(MODEL);
+    let held = way.reserve(&[("user", "a"), ("tokens", "1000")]);
+    assert_eq!(way.left(), [59, 9_000]);
+    assert_eq!(way.commit(held.id, Used::Attributes(&[("tokens", "400")])), Ok(Settled::Done));
+    assert_eq!(way.left(), [59, 9_600]);
+}
+
+#[test]
+fn commit_cost_replaces_the_estimate() {
+    let way = Way::new(MODEL);
+    let held = way.reserve(&[("user", "a"), ("tokens", "1000")]);
+    assert_eq!(way.commit(held.id, Used::Cost(400)), Ok(Settled::Done));
+    assert_eq!(way.left(), [59, 9_600]);
+    let held = way.reserve(&[("user", "a")]);
+    assert_eq!(way.commit(held.id, Used::Attributes(&[("tokens", "600")])), Ok(Settled::Done));
+    assert_eq!(way.left(), [58, 9_000], "without an estimate");
+}
+
+#[test]
+fn commit_that_cannot_be_read_keeps_the_reservation() {
+    let way = Way::new(MODEL);
+    let held = way.reserve(&[("user", "a"), ("tokens", "1000")]);
+    let refused = way.commit(held.id, Used::Attributes(&[("tokns", "400")])).unwrap_err().to_string();
+    assert!(refused.contains("its rules read tokens"), "{refused}");
+    let refused = way.commit(held.id, Used::Attributes(&[("tokens", "-5")])).unwrap_err();
+    assert_eq!(refused, Malformed::UnreadableCost { attribute: "tokens".into() });
+    assert_eq!(way.commit(held.id, Used::Attributes(&[("tokens", "400")])), Ok(Settled::Done));
+    assert_eq!(way.left(), [59, 9_600]);
+}
+
+#[test]
+fn refund_of_tokens_keeps_the_request() {
+    let way = Way::new(&format!("{MODEL}  - {{ name: streams, by: [user], limit: 2 concurrent }}\n"));
+    assert!(way.check(&[("user", "a"), ("tokens", "1000")]).allowed());
+    let check = Check { attributes: &[("user", "a"), ("tokens", "600")], ..Check::new("api") };
+    assert!(wait(way.engine.refund(&check, way.now, way.now)).unwrap().allowed());
+    assert_eq!(way.left(), [59, 9_600, 1]);
+}
+
+#[test]
+fn unreadable_cost_is_decided_by_class() {
+    let rules = |class: &str| {
+        format!("rules: [{{ name: tpm, by: [user], limit: 10/min, cost: tokens, class: {class} }}]")
+    };
+    for tokens in ["lots", "-5", "1.5", ""] {
+        let attributes = [("user", "a"), ("tokens", tokens)];
+        let way = Way::new(&rules("comfort"));
+        assert_eq!(remaining(&way.check(&attributes))[0].1, 9, "the default is charged");
+        let counts = way.engine.observed().rules();
+        assert_eq!(counts[0].2.unreadable_cost(), 1);
+        let way = Way::new(&rules("security"));
+        let refused = way.ask(&Check { attributes: &attributes, ..Check::new("api") }).unwrap_err();
+        assert_eq!(refused, Malformed::UnreadableCost { attribute: "tokens".into() });
+    }
+}
+
+#[test]
+fn absent_keys_are_counted() {
+    let way =
+        Way::new("rules: [{ name: per-key, by: [api_key], limit: 1/min }, { name: all, limit: 9/min }]");
+    assert!(way.allows(&[]) && way.allows(&[("api_key", "k")]));
+    let counts = way.engine.observed().rules();
+    let (_, _, counts) = counts.iter().find(|(_, rule, _)| **rule == *"per-key").unwrap();
+    assert_eq!((counts.key_absent(), counts.total()), (1, 1));
 }

@@ -56,7 +56,7 @@ fn everything_off_is_everything_descriptors_and_what_they_bring_along_included()
     let asked: [(Pairs<'_>, _); 3] =
         [(&[("database", "users")], None), (&[("banned", "yes")], None), (&[("x", "y")], limit)];
     for (entries, limit) in asked {
-        let descriptors = [Descriptor { entries, limit, cost: None }];
+        let descriptors = [Descriptor { limit, ..Descriptor::new(entries) }];
         let check = Check { descriptors: &descriptors, ..Check::new("api") };
         let passes = |way: &Way| (0..3).filter(|_| way.ask(&check).is_ok_and(|one| one.allowed())).count();
         let written = passes(&Way::new(RULES));

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::*;
-use tidegate_engine::Override;
+use tidegate_engine::{Charging, Override};
 
 const TREE: &str = "descriptors:
   - key: database
@@ -98,7 +98,7 @@ fn what_quotas_refuse_is_charged_nowhere() {
 fn a_descriptor_may_bring_its_limit() {
     let way = Way::new(TREE);
     let limit = Override { amount: 3, per: Duration::from_secs(60) };
-    let descriptors = [Descriptor { entries: &[("database", "users")], limit: Some(limit), cost: None }];
+    let descriptors = [Descriptor { limit: Some(limit), ..Descriptor::new(&[("database", "users")]) }];
     let check = Check { descriptors: &descriptors, ..Check::new("api") };
     assert_eq!((0..9).take_while(|_| way.ask(&check).unwrap().allowed()).count(), 3);
     let nothing = [Descriptor { limit: Some(Override { amount: 0, ..limit }), ..descriptors[0] }];
@@ -109,9 +109,9 @@ fn a_descriptor_may_bring_its_limit() {
 fn costs_of_descriptors_are_their_own() {
     let way = Way::new("descriptors: [{ key: k, rate_limit: { unit: hour, requests_per_unit: 10 } }]");
     let descriptors = [
-        Descriptor { entries: &[("k", "a")], limit: None, cost: Some(4) },
-        Descriptor { entries: &[("k", "b")], limit: None, cost: None },
-        Descriptor { entries: &[("k", "c")], limit: None, cost: Some(0) },
+        Descriptor { cost: Some(4), ..Descriptor::new(&[("k", "a")]) },
+        Descriptor::new(&[("k", "b")]),
+        Descriptor { cost: Some(0), ..Descriptor::new(&[("k", "c")]) },
     ];
     let decision = way.ask(&Check { descriptors: &descriptors, cost: 2, ..Check::new("api") }).unwrap();
     assert_eq!(decision.limits().map(|view| view.verdict.remaining).collect::<Vec<_>>(), [6, 8, 10]);
@@ -140,4 +140,112 @@ fn descriptors_that_disagree_are_each_held_to_the_rules() {
         [("by-key".into(), 1), ("everyone".into(), 8), ("by-key".into(), 1)],
         "what they share is charged once"
     );
+}
+
+/// The answers to some descriptors of one request, in their order: whether it passes, and for each limit whether it allows
+/// and what remains.
+fn answers(decision: &Decision) -> (bool, Vec<(bool, u64)>) {
+    let limits = decision.limits().map(|view| (view.allows(), view.verdict.remaining));
+    (decision.allowed(), limits.collect())
+}
+
+fn brings(entries: Pairs<'_>, amount: u64) -> Descriptor<'_> {
+    let limit = Override { amount, per: Duration::from_secs(86_400) };
+    Descriptor { limit: Some(limit), ..Descriptor::new(entries) }
+}
+
+impl Way {
+    fn ask_all(&self, descriptors: &[Descriptor<'_>]) -> Decision {
+        self.ask(&Check { descriptors, ..Check::new("api") }).expect("a sound check")
+    }
+}
+
+#[test]
+fn override_is_no_quota() {
+    let way = Way::new(
+        "descriptors: [{ key: q, value: a, quota_mode: true, rate_limit: { unit: day, requests_per_unit: 1 } }]",
+    );
+    let both = [Descriptor::new(&[("q", "a")]), brings(&[("x", "1")], 5)];
+    assert!(way.ask_all(&both).allowed());
+    assert_eq!(answers(&way.ask_all(&both)), (false, vec![(true, 3), (false, 0)]), "no quota has room");
+}
+
+#[test]
+fn quota_of_zero_leaves_other_quotas() {
+    let way = Way::new(
+        "descriptors:
+  - { key: q, value: none, quota_mode: true, rate_limit: { unit: day, requests_per_unit: 0 } }
+  - { key: q, value: some, quota_mode: true, rate_limit: { unit: day, requests_per_unit: 1 } }
+",
+    );
+    let (none, some) = (Descriptor::new(&[("q", "none")]), Descriptor::new(&[("q", "some")]));
+    assert_eq!(answers(&way.ask_all(&[none, some])), (true, vec![(false, 0), (true, 0)]));
+    assert_eq!(answers(&way.ask_all(&[none, some])), (false, vec![(false, 0), (false, 0)]));
+    assert!(!way.ask_all(&[none]).allowed());
+}
+
+#[test]
+fn limit_of_zero_charges_nothing_beside_it() {
+    let way = Way::new(TREE);
+    let closed: Pairs<'_> = &[("closed", "x")];
+    let decision = way.descriptors(&[closed, &[("database", "users")]]);
+    assert_eq!(answers(&decision), (false, vec![(false, 0), (true, 2)]));
+    assert_eq!((decision.status(), decision.retry_after_us()), (429, None));
+    assert_eq!(denied_by(&decision), ["closed"]);
+}
+
+#[test]
+fn same_entries_hold_to_both_amounts() {
+    let way = Way::new("descriptors: [{ key: n, rate_limit: { unit: day, requests_per_unit: 5 } }]");
+    let entries: Pairs<'_> = &[("n", "e")];
+    let both = [Descriptor::new(entries), brings(entries, 9)];
+    assert_eq!(answers(&way.ask_all(&both)), (true, vec![(true, 3), (true, 7)]), "both count on one counter");
+    assert_eq!(answers(&way.ask_all(&both)), (true, vec![(true, 1), (true, 5)]));
+    assert_eq!(answers(&way.ask_all(&both)), (false, vec![(false, 1), (true, 5)]), "6 of 5, and 6 of 9");
+    let two = [brings(entries, 4), brings(entries, 9)];
+    assert_eq!(answers(&way.ask_all(&two)), (false, vec![(false, 0), (true, 5)]));
+}
+
+#[test]
+fn peek_passes_at_the_limit() {
+    let way = Way::new(TREE);
+    let peek =
+        Descriptor { cost: Some(1), charging: Charging::Peek, ..Descriptor::new(&[("database", "users")]) };
+    let take = Descriptor { cost: Some(2), ..Descriptor::new(&[("database", "users")]) };
+    assert_eq!(answers(&way.ask_all(&[peek])), (true, vec![(true, 2)]));
+    assert!(way.ask_all(&[take]).allowed());
+    assert_eq!(answers(&way.ask_all(&[peek])), (true, vec![(true, 0)]), "count = limit");
+}
+
+#[test]
+fn late_charge_counts_past_the_limit() {
+    let mut way =
+        Way::new("descriptors: [{ key: tokens, rate_limit: { unit: minute, requests_per_unit: 1000 } }]");
+    let entries: Pairs<'_> = &[("tokens", "x")];
+    let peek = [Descriptor { charging: Charging::Peek, ..Descriptor::new(entries) }];
+    let late = [Descriptor { cost: Some(700), charging: Charging::Late, ..Descriptor::new(entries) }];
+    assert!(way.ask_all(&peek).allowed() && way.ask_all(&late).allowed() && way.ask_all(&peek).allowed());
+    assert!(!way.ask_all(&late).allowed());
+    assert_eq!(answers(&way.ask_all(&peek)), (false, vec![(false, 0)]), "1400 of 1000 are used");
+    way.pass(60);
+    assert!(way.ask_all(&peek).allowed());
+}
+
+#[test]
+fn descriptors_can_count_refused_requests() {
+    let way = Way::new(
+        "descriptors: [{ key: k, count_refused: true, rate_limit: { unit: minute, requests_per_unit: 2 } }]",
+    );
+    let entries: Pairs<'_> = &[("k", "x")];
+    let peek = [Descriptor { charging: Charging::Peek, ..Descriptor::new(entries) }];
+    let three = [Descriptor { cost: Some(3), ..Descriptor::new(entries) }];
+    assert!(!way.ask_all(&three).allowed() && !way.ask_all(&peek).allowed());
+}
+
+#[test]
+fn late_and_ordinary_charges_share_a_counter() {
+    let way = Way::new(TREE);
+    let entries: Pairs<'_> = &[("database", "users")];
+    let late = Descriptor { cost: Some(1), charging: Charging::Late, ..Descriptor::new(entries) };
+    assert_eq!(answers(&way.ask_all(&[late, Descriptor::new(entries)])), (true, vec![(true, 0), (true, 0)]));
 }

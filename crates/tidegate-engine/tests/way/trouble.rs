@@ -145,7 +145,7 @@ fn what_is_out_of_bounds_is_refused_with_words() {
     assert!(error(&Check::new("")).contains("domain"));
     assert!(error(&Check { attributes: &[("user", &long)], ..Check::new("api") }).contains("9000 bytes"));
     assert!(error(&Check { attributes: &[("a", "b"); 200], ..Check::new("api") }).contains("200 attributes"));
-    let many = [Descriptor { entries: &[("a", "b")], limit: None, cost: None }; 40];
+    let many = [Descriptor::new(&[("a", "b")]); 40];
     assert!(error(&Check { descriptors: &many, ..Check::new("api") }).contains("40 descriptors"));
     assert!(error(&Check { cost: u64::MAX, ..Check::new("api") }).contains("cost"));
     assert_eq!(way.engine.observed().malformed_checks(), 5);

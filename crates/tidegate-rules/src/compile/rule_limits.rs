@@ -3,10 +3,11 @@
 use tidegate_core::{Algorithm, Limit, MAX_CHARGES, Window};
 
 use crate::diagnostic::Diagnostic;
+use crate::name::AttributeId;
 use crate::reference::RULE;
-use crate::rule::{Action, Limits, RuleLimit};
+use crate::rule::{Action, Class, Limits, RuleLimit, TierClasses};
 use crate::shape::head;
-use crate::yaml::{Node, Value};
+use crate::yaml::{Key, Node, Value};
 use crate::{limits, notation};
 
 use super::domain::Builder;
@@ -57,13 +58,33 @@ impl Written<'_> {
                 missing.help("write `limit: 100/min`, or `action: block`, `bypass` or `unlimited`"),
             );
         }
-        let tier_by = if tiers.is_empty() {
-            None
-        } else {
-            let at = self.get("tier_by").map_or_else(|| head(self.rule), |node| node.span);
-            builder.attribute(self.file, &self.text("tier_by").unwrap_or_else(|| "plan".into()), at)
-        };
+        let tier_by = if tiers.is_empty() { None } else { self.tier_by(builder) };
         Limits { own, tiers, tier_by }
+    }
+
+    /// The attribute that names the tier.
+    fn tier_by(&self, builder: &mut Builder<'_>) -> Option<AttributeId> {
+        let at = self.get("tier_by").map_or_else(|| head(self.rule), |node| node.span);
+        builder.attribute(self.file, &self.text("tier_by").unwrap_or_else(|| "plan".into()), at)
+    }
+
+    /// The class of requests without one of their tier.
+    pub(super) fn class(&self) -> Class {
+        let word = match self.get("class") {
+            Some(node) if matches!(node.value, Value::Map(_)) => node.get("default").and_then(Node::text),
+            node => node.and_then(Node::text),
+        };
+        word.and_then(|word| Class::from_word(&word)).unwrap_or_default()
+    }
+
+    /// Classes by tier, if `class` is a map.
+    pub(super) fn tier_classes(&self, builder: &mut Builder<'_>) -> Option<TierClasses> {
+        let node = self.get("class").filter(|node| matches!(node.value, Value::Map(_)))?;
+        let of_tiers = node.entries().iter().filter(|(tier, _)| tier.name != "default");
+        let class =
+            |(tier, word): &(Key, Node)| Some((tier.name.as_str().into(), Class::from_word(&word.text()?)?));
+        let classes = of_tiers.filter_map(class).collect();
+        Some(TierClasses { tier_by: self.tier_by(builder)?, classes })
     }
 
     fn list(&self, builder: &mut Builder<'_>, rule: &str, action: Action, nodes: &[&Node]) -> Vec<RuleLimit> {

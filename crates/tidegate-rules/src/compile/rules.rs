@@ -8,7 +8,7 @@ use crate::conditions::{Captured, Conditions, canonical, mentions};
 use crate::diagnostic::Diagnostic;
 use crate::glob::Glob;
 use crate::home::Home;
-use crate::rule::{Action, By, Class, Mode, Origin, Refusal, Rule, Scope};
+use crate::rule::{Action, By, Mode, Origin, Refusal, Rule, Scope};
 use crate::shape::head;
 use crate::source::Span;
 use crate::yaml::{Node, Value};
@@ -85,7 +85,8 @@ impl<'n> Written<'n> {
             scope,
             limits,
             cost: self.cost(builder),
-            class: self.text("class").and_then(|word| Class::from_word(&word)).unwrap_or_default(),
+            class: self.class(),
+            tier_classes: self.tier_classes(builder),
             mode: self.text("mode").and_then(|word| Mode::from_word(&word)).unwrap_or_default(),
             switched_from: None,
             action,

@@ -62,7 +62,7 @@ fn rules_and_descriptors_become_one_snapshot() {
     assert_eq!((per_key.scope, per_ip.scope), (Scope::Tenant, Scope::Global));
     assert_eq!(&*per_ip.limits.own[0].written, "20/min burst 5");
     assert_eq!(&*users.limits.own[0].policy, "users");
-    assert_eq!((get.action, get.mode), (Action::Block, Mode::Shadow));
+    assert_eq!((get.action, get.mode), (Action::Reject, Mode::Shadow));
     assert_eq!(domain.tree.find([("database", "users"), ("method", "GET /x")].into_iter()), Some(5));
 }
 

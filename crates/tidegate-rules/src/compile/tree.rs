@@ -113,8 +113,7 @@ fn rule(builder: &mut Builder<'_>, file: usize, (node, limit): (&Node, &Node), p
     let per = if unlimited { None } else { Some(unit(builder, file, limit)?) };
     let amount = limit.get("requests_per_unit").and_then(Node::count).unwrap_or(0);
     let policy = limit_name.clone().unwrap_or_else(|| path_name.clone());
-    let made = per.filter(|_| amount > 0).and_then(|per| rule_limit(amount, per, &policy));
-    let nothing_per_us = per.filter(|_| amount == 0).and_then(|per| u64::try_from(per.as_micros()).ok());
+    let made = per.and_then(|per| rule_limit(amount, per, &policy));
     let span = head(node);
     let source = &builder.files[file].source;
     let origin = Origin { file: Arc::from(source.name()), line: source.line_of(span.start), span };
@@ -125,7 +124,6 @@ fn rule(builder: &mut Builder<'_>, file: usize, (node, limit): (&Node, &Node), p
         keys: path.keys.clone(),
         shared: path.shared.clone(),
         metadata: node.get("metadata").map(|node| Arc::new(node.value.clone())),
-        nothing_per_us,
     };
     let name = builder.tree_names.rule(&path_name);
     let rule = Rule {
@@ -140,22 +138,17 @@ fn rule(builder: &mut Builder<'_>, file: usize, (node, limit): (&Node, &Node), p
         limits: Limits { own: made.into_iter().collect(), ..Limits::default() },
         cost: Cost::Fixed(1),
         class: Class::default(),
+        tier_classes: None,
         mode: if truth(node, "shadow_mode") { Mode::Shadow } else { Mode::Enforce },
         switched_from: None,
-        action: if unlimited {
-            Action::Unlimited
-        } else if amount == 0 {
-            Action::Block
-        } else {
-            Action::Reject
-        },
-        refusal: Refusal { status: (amount == 0).then_some(429), ..Refusal::default() },
+        action: if unlimited { Action::Unlimited } else { Action::Reject },
+        refusal: Refusal::default(),
         group: None,
         rank: 0,
         priority: 0,
         schedule: None,
         expires_at: None,
-        count_refused: false,
+        count_refused: truth(node, "count_refused"),
         block_for: None,
         atomic: false,
         dimension: "descriptor".into(),
@@ -205,9 +198,10 @@ fn replaces(builder: &mut Builder<'_>, file: usize, limit: &Node, own: Option<&s
     names
 }
 
-/// A limit of a tree: windows aligned to the epoch, as envoyproxy/ratelimit has them.
+/// A limit of a tree: windows aligned to the epoch, as envoyproxy/ratelimit has them. Core has no window of 0 units, so that
+/// an amount of 0 takes one of 1 unit, of which charges cost too much.
 pub(crate) fn rule_limit(amount: u64, per: Duration, policy: &str) -> Option<RuleLimit> {
-    let limit = Limit::fixed_window(amount, Window::Aligned(per)).ok()?;
+    let limit = Limit::fixed_window(amount.max(1), Window::Aligned(per)).ok()?;
     Some(RuleLimit {
         identity: format!("fixed_window/{}", notation::show(per)).into(),
         back: EncodedParts::default(),

@@ -13,8 +13,8 @@ pub(crate) const MOST_RULES: usize = 200;
 /// The name under which the others are added up, as a domain and as a rule.
 pub(super) const OTHER: &str = "other";
 
-/// Counts of one rule, by outcome.
-pub(super) type Row = [u64; 6];
+/// Counts of one rule: by outcome, then requests without its key and requests whose cost could not be read.
+pub(super) type Row = [u64; 8];
 
 /// A rule and its counts.
 #[derive(Clone, Debug, PartialEq, Eq)]

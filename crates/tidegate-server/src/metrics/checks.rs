@@ -37,6 +37,24 @@ fn decisions(text: &mut Text, metrics: &Metrics) {
     for Line { domain, rule, counts } in &lines {
         text.value(&[("domain", domain), ("rule", rule)], counts[Came::Denied as usize]);
     }
+    let notes = [
+        (
+            "ratelimit_rule_key_absent_total",
+            "Checks that match the rule and lack what it counts by, so that it did not limit them.",
+            KEY_ABSENT,
+        ),
+        (
+            "ratelimit_rule_unreadable_costs_total",
+            "Checks whose cost could not be read, so that they were charged the rule's default.",
+            UNREADABLE_COST,
+        ),
+    ];
+    for (name, help, note) in notes {
+        text.family(name, Kind::Counter, help);
+        for Line { domain, rule, counts } in &lines {
+            text.value(&[("domain", domain), ("rule", rule)], counts[note]);
+        }
+    }
 }
 
 /// The counts of the rules in force, and of all that are gone together, as they were at one moment: a rule that goes in
@@ -55,8 +73,18 @@ fn counted(observed: &Observed) -> (Vec<Line>, Row) {
     }
 }
 
+/// The places of what is no outcome.
+const KEY_ABSENT: usize = Came::ALL.len();
+const UNREADABLE_COST: usize = KEY_ABSENT + 1;
+
 fn row(counts: &RuleCounts) -> Row {
-    Came::ALL.map(|came| counts.get(came))
+    let mut row = Row::default();
+    for (place, came) in Came::ALL.into_iter().enumerate() {
+        row[place] = counts.get(came);
+    }
+    row[KEY_ABSENT] = counts.key_absent();
+    row[UNREADABLE_COST] = counts.unreadable_cost();
+    row
 }
 
 fn throttles(text: &mut Text, metrics: &Metrics) {

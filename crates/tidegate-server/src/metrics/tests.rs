@@ -9,10 +9,17 @@ use crate::config::{Config, StoreKind};
 use crate::cores::Cores;
 use crate::stack;
 
-const NONE: Row = [0; 6];
+const NONE: Row = [0; 8];
+
+/// Requests that a rule let pass.
+fn counted(count: u64) -> Row {
+    let mut row = NONE;
+    row[0] = count;
+    row
+}
 
 fn line(rule: &str, count: u64) -> Line {
-    Line { domain: "api".into(), rule: rule.into(), counts: [count, 0, 0, 0, 0, 0] }
+    Line { domain: "api".into(), rule: rule.into(), counts: counted(count) }
 }
 
 fn shown(lines: Vec<Line>) -> Vec<(String, u64)> {
@@ -104,7 +111,7 @@ fn lines_are_bounded_however_many_rules_there_are() {
 
 #[test]
 fn what_rules_that_are_gone_counted_is_among_the_others_and_nothing_is_there_twice() {
-    let (busiest, gone) = (Busiest::default(), |count| [count, 0, 0, 0, 0, 0]);
+    let (busiest, gone) = (Busiest::default(), counted);
     let show = |all, count, most| shown(busiest.lines(all, gone(count), most));
     assert_eq!(show(vec![line("a", 5), line("b", 3)], 0, 1), named(&[("a", 5), ("other", 3)]));
     // `b` counted once more and went; of its 4, 3 were among the others before.

@@ -82,7 +82,7 @@ async fn every_call_of_our_own_service_is_served_and_counts_the_same() {
     let reserve = proto::ReserveRequest { check: Some(check), ..Default::default() };
     let reserved = id(client.reserve(reserve.clone()).await.unwrap());
     assert_eq!(left(&world).await, 3);
-    client.commit(proto::CommitRequest { id: reserved, cost: 1 }).await.unwrap();
+    client.commit(proto::CommitRequest { id: reserved, cost: Some(1), ..Default::default() }).await.unwrap();
     assert_eq!(left(&world).await, 6);
     let reserved = id(client.reserve(reserve).await.unwrap());
     client.cancel(proto::CancelRequest { id: reserved }).await.unwrap();

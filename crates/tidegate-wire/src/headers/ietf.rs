@@ -45,10 +45,10 @@ pub(super) fn write_draft_10(out: &mut HeaderLines, summary: &Summary<'_>, keys:
 pub(super) fn write_draft_03(out: &mut HeaderLines, summary: &Summary<'_>) {
     let Some(most) = summary.most_restrictive() else { return };
     out.list(names::RATELIMIT_LIMIT, |limits| {
-        limits.integer(most.limit.capacity());
+        limits.integer(most.verdict.limit);
         for report in summary.reports() {
             if let Some(us) = report.limit.window_us() {
-                limits.integer(report.limit.capacity()).number(WINDOW, seconds_up(us));
+                limits.integer(report.verdict.limit).number(WINDOW, seconds_up(us));
             }
         }
     });
@@ -59,7 +59,7 @@ pub(super) fn write_draft_03(out: &mut HeaderLines, summary: &Summary<'_>) {
 impl Member<'_> {
     fn push_policy(&self, out: &mut List<'_>) {
         let limit = self.report.limit;
-        let policy = out.string(self.report.name).number(QUOTA, limit.capacity());
+        let policy = out.string(self.report.name).number(QUOTA, self.report.verdict.limit);
         if let Some(us) = limit.window_us() {
             policy.number(WINDOW, seconds_up(us));
         }

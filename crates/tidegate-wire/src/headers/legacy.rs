@@ -15,7 +15,7 @@ pub(super) fn write_legacy(out: &mut HeaderLines, summary: &Summary<'_>, setting
         Legacy::Epoch => seconds_up(summary.now().plus_us(most.reset_after_us()).as_micros()),
         Legacy::Delta => seconds_up(most.reset_after_us()),
     };
-    out.number(names::X_RATELIMIT_LIMIT, most.limit.capacity());
+    out.number(names::X_RATELIMIT_LIMIT, most.verdict.limit);
     out.number(names::X_RATELIMIT_REMAINING, most.verdict.remaining);
     out.number(names::X_RATELIMIT_RESET, reset_s);
     if settings.used {

@@ -72,7 +72,7 @@ impl<'a> Report<'a> {
 
     /// Units that count against the limit, which may be more than it has.
     pub const fn used(&self) -> u64 {
-        self.limit.capacity().saturating_sub(self.verdict.remaining).saturating_add(self.verdict.debt)
+        self.verdict.used()
     }
 
     /// `None` if it was not refused. Never 0, so that no client is told to come back at once.
@@ -102,7 +102,7 @@ impl<'a> Report<'a> {
     /// Compares `remaining / capacity` by cross-multiplication: exact, and two 64-bit numbers fit into 128.
     fn has_less_left_than(&self, other: &Report<'_>) -> bool {
         let cross =
-            |a: &Report<'_>, b: &Report<'_>| u128::from(a.verdict.remaining) * u128::from(b.limit.capacity());
+            |a: &Report<'_>, b: &Report<'_>| u128::from(a.verdict.remaining) * u128::from(b.verdict.limit);
         cross(self, other) < cross(other, self)
     }
 }

@@ -224,7 +224,7 @@ impl Line {
     fn of(view: &LimitView<'_>) -> Self {
         Self {
             rule: view.rule_name().to_owned(),
-            limit: view.limit.capacity(),
+            limit: view.verdict.limit,
             remaining: view.verdict.remaining,
             reset_after_ms: milliseconds(view.verdict.reset_after_us),
             retry_after_ms: view.retry_after_us().map(milliseconds),
@@ -254,7 +254,7 @@ impl Line {
     }
 }
 
-fn misunderstood(malformed: &Malformed) -> Problem {
+pub(super) fn misunderstood(malformed: &Malformed) -> Problem {
     let status = match malformed {
         Malformed::IdempotencyConflict => StatusCode::UNPROCESSABLE_ENTITY,
         _ => StatusCode::BAD_REQUEST,

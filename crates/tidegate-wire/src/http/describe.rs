@@ -10,7 +10,7 @@ use super::answer::Told;
 use super::decide::Results;
 use super::protojson::schema::{RateLimitRequest, RateLimitResponse};
 use super::question::schema::{Checks, Refund, Reservation};
-use super::settle::schema::{ById, ByIdAndCost};
+use super::settle::schema::{ById, Commit};
 use super::settle::{Done, Renewed};
 use crate::openapi::{Answer, Document, Operation};
 use crate::problem::Problem;
@@ -66,12 +66,12 @@ fn asking(document: &mut Document) {
 /// The routes that settle what an earlier decision holds.
 fn settling(document: &mut Document) {
     let (done, renewed) = (document.schema::<Done>(), document.schema::<Renewed>());
-    let (id, id_and_cost) = (document.schema::<ById>(), document.schema::<ByIdAndCost>());
+    let (id, used) = (document.schema::<ById>(), document.schema::<Commit>());
     let settled = || Answer::json("It is settled.", &done, examples::settled());
     let commit =
-        Operation::new("post", "/v1/commit", "commit", "Settle a reservation at what it really cost")
-            .about("Less is given back, more is a debt.")
-            .takes(&id_and_cost, examples::id_and_cost())
+        Operation::new("post", "/v1/commit", "commit", "Settle a reservation at what was really used")
+            .about("Less is given back, more is a debt. By `cost`, rules that take their cost from an attribute are charged that number and the others keep their cost; where none does, it takes the place of the cost of the check. By `attributes`, rules that take their cost from one of them take it anew.")
+            .takes(&used, examples::used())
             .answers("200", settled());
     let cancel = Operation::new("post", "/v1/cancel", "cancel", "Settle a reservation at nothing")
         .takes(&id, examples::id())

@@ -44,7 +44,7 @@ impl Question {
 }
 
 /// `{"name": "value", …}`; numbers and truths are taken as text.
-fn attributes(fields: &mut Fields) -> Result<Vec<(String, String)>, Wrong> {
+pub(super) fn attributes(fields: &mut Fields) -> Result<Vec<(String, String)>, Wrong> {
     let map = match fields.take(&["attributes"]) {
         None => return Ok(Vec::new()),
         Some(Value::Object(map)) => map,

@@ -8,14 +8,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tidegate_core::Ticket;
 use tidegate_engine::Settled;
-use tidegate_engine::check::MAX_COST;
 use tidegate_store::Store;
 
-use super::answer::json_reply;
+use super::answer::{json_reply, misunderstood};
 use super::body::{self, ContentType};
 use super::fields::{Fields, Wrong};
+use super::question::attributes;
 use super::reply::Reply;
-use crate::door::{Door, milliseconds, question};
+use crate::door::question::{self, Commit};
+use crate::door::{Door, milliseconds};
 use crate::problem::Problem;
 
 /// It is settled.
@@ -36,9 +37,14 @@ pub(super) struct Renewed {
 }
 
 pub(super) async fn commit<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Reply {
-    match id_and_cost(&door, request).await {
-        Ok((id, cost)) => respond(&door.commit(id, cost).await),
-        Err(problem) => body::refuse(&door, &problem),
+    let caller = door.settings().trust.caller(request.extensions().get(), request.headers());
+    let commit = match read_commit_of(&door, request).await {
+        Ok(commit) => commit,
+        Err(problem) => return body::refuse(&door, &problem),
+    };
+    match door.commit_for(commit, caller).await {
+        Ok(settled) => respond(&settled),
+        Err(malformed) => body::respond(&misunderstood(&malformed)),
     }
 }
 
@@ -75,8 +81,8 @@ async fn id<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<Tick
     Ok(read_id(fields(door, request).await?)?)
 }
 
-async fn id_and_cost<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<(Ticket, u64), Problem> {
-    Ok(read_id_and_cost(fields(door, request).await?)?)
+async fn read_commit_of<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<Commit, Problem> {
+    Ok(read_commit(fields(door, request).await?)?)
 }
 
 pub(super) fn read_id(mut fields: Fields) -> Result<Ticket, Wrong> {
@@ -84,14 +90,12 @@ pub(super) fn read_id(mut fields: Fields) -> Result<Ticket, Wrong> {
     fields.finish().map(|()| id)
 }
 
-pub(super) fn read_id_and_cost(mut fields: Fields) -> Result<(Ticket, u64), Wrong> {
+pub(super) fn read_commit(mut fields: Fields) -> Result<Commit, Wrong> {
     let id = ticket(&mut fields)?;
-    let cost = fields.count(&["cost"])?.ok_or_else(|| fields.missing("cost"))?;
+    let cost = fields.count(&["cost"])?;
+    let attributes = attributes(&mut fields)?;
     fields.finish()?;
-    if cost > MAX_COST {
-        return Err(Wrong(format!("a cost of {cost} is more than {MAX_COST}")));
-    }
-    Ok((id, cost))
+    Commit::new(id, cost, attributes).map_err(Wrong)
 }
 
 async fn fields<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<Fields, Problem> {

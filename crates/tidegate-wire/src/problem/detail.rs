@@ -25,7 +25,7 @@ fn clause(report: &Report<'_>) -> String {
 fn amount(report: &Report<'_>) -> String {
     let bytes = if report.unit == Unit::ContentBytes { " bytes" } else { "" };
     let per = report.limit.window_us().map_or_else(|| "at once".to_owned(), |us| format!("per {}", span(us)));
-    format!("{}{bytes} {per}", report.limit.capacity())
+    format!("{}{bytes} {per}", report.verdict.limit)
 }
 
 /// A span for human eyes: in seconds, to the millisecond, rounded up.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use smallvec::SmallVec;
-use tidegate_engine::{Check, Descriptor, Override};
+use tidegate_engine::{Charging, Check, Descriptor, Override};
 
 use super::{Failure, Unit};
 use crate::door::Patience;
@@ -111,7 +111,17 @@ impl Request<'_> {
 impl Asked<'_> {
     fn descriptor(&self, cost: u64) -> Descriptor<'_> {
         let limit = self.limit.and_then(AskedLimit::as_override);
-        Descriptor { entries: &self.entries, limit, cost: Some(cost) }
+        Descriptor { limit, cost: Some(cost), charging: self.charging(), ..Descriptor::new(&self.entries) }
+    }
+
+    /// A descriptor with a cost of its own is charged even if it is refused, as envoyproxy/ratelimit charges it: Envoy sends
+    /// such costs at the end of a stream, when they have arisen already, and does not say that it is the end.
+    fn charging(&self) -> Charging {
+        match self.turn() {
+            Turn::Peek => Charging::Peek,
+            Turn::Charge if self.hits.is_some() => Charging::Late,
+            Turn::Charge | Turn::Refund => Charging::IfAdmitted,
+        }
     }
 
     pub(super) fn turn(&self) -> Turn {

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 use tidegate_engine::{Decision, LimitView};
-use tidegate_rules::rule::{Action, Mode, Rule};
+use tidegate_rules::rule::{Action, Rule};
 
 use super::Unit;
 use super::request::{Asked, Request, Turn};
@@ -80,9 +80,8 @@ fn binds_more(one: &LimitView<'_>, other: &LimitView<'_>) -> Ordering {
     let wait = |view: &LimitView<'_>| {
         if view.allows() { 0 } else { view.retry_after_us().unwrap_or(u64::MAX).max(1) }
     };
-    let share = |a: &LimitView<'_>, b: &LimitView<'_>| {
-        u128::from(a.verdict.remaining) * u128::from(b.limit.capacity())
-    };
+    let share =
+        |a: &LimitView<'_>, b: &LimitView<'_>| u128::from(a.verdict.remaining) * u128::from(b.verdict.limit);
     let say = has_a_say(other).cmp(&has_a_say(one));
     say.then_with(|| wait(other).cmp(&wait(one))).then_with(|| share(one, other).cmp(&share(other, one)))
 }
@@ -109,23 +108,11 @@ fn current<'d>(view: &LimitView<'d>, asked: &Asked<'_>) -> Option<Current<'d>> {
     Some(Current { name: plain(&limit.policy), amount: narrow(limit.amount), unit })
 }
 
-/// A rule of the tree may let all pass, or nothing.
+/// A rule of the tree may let all pass.
 fn without_limit<'d>(asked: &Asked<'_>, decision: &'d Decision) -> Status<'d> {
-    let Some(rule) = tree_rule(asked, decision) else { return Status::default() };
-    let nothing_per_us = rule.tree.as_ref().and_then(|tree| tree.nothing_per_us);
-    match (rule.action, nothing_per_us) {
-        (Action::Unlimited, _) => Status { remaining: u32::MAX, ..Status::default() },
-        (Action::Block, Some(per_us)) => Status {
-            over: rule.mode == Mode::Enforce && !decision.allowed(),
-            current: Some(Current { name: plain(name(rule)), amount: 0, unit: Unit::nearest(per_us) }),
-            ..Status::default()
-        },
-        _ => Status::default(),
-    }
-}
-
-fn name(rule: &Rule) -> &str {
-    rule.tree.as_ref().and_then(|tree| tree.limit_name.as_deref()).unwrap_or(&rule.name)
+    let rule = tree_rule(asked, decision);
+    let is_unlimited = rule.is_some_and(|rule| rule.action == Action::Unlimited);
+    Status { remaining: if is_unlimited { u32::MAX } else { 0 }, ..Status::default() }
 }
 
 /// A name as Envoy can repeat it: it puts it between quotes as it is.

@@ -133,17 +133,18 @@ fn the_request_s_cost_is_for_descriptors_without_one_and_0_is_1() {
 }
 
 #[test]
-fn an_explicit_0_asks_for_room_and_charges_nothing() {
+fn explicit_zero_charges_nothing() {
     let (door, _) = world();
     let peek = || Asked { hits: Some(0), ..asked("user", "a") };
     for _ in 0..5 {
         assert_eq!(standing(&ask(&door, vec![peek()])), [(false, 3)]);
     }
     ask(&door, vec![Asked { hits: Some(3), ..asked("user", "a") }]);
+    let passed = ask(&door, vec![peek(), asked("path", "/x")]);
+    assert_eq!((passed.allowed, standing(&passed)), (true, vec![(false, 0), (false, 4)]), "count = limit");
+    ask(&door, vec![Asked { hits: Some(1), ..asked("user", "a") }]);
     let refused = ask(&door, vec![peek(), asked("path", "/x")]);
-    assert_eq!((refused.allowed, standing(&refused)), (false, vec![(true, 0), (false, 5)]));
-    let passed = ask(&door, vec![Asked { hits: Some(0), ..asked("client", "c") }, asked("path", "/x")]);
-    assert_eq!((passed.allowed, standing(&passed)), (true, vec![(false, 3), (false, 4)]));
+    assert_eq!((refused.allowed, standing(&refused)), (false, vec![(true, 0), (false, 4)]), "count > limit");
 }
 
 #[test]
@@ -199,10 +200,10 @@ fn what_is_unlimited_has_all_there_is_and_replaces_another_limit() {
 }
 
 #[test]
-fn what_is_banned_shows_a_limit_of_nothing() {
+fn limit_of_zero_leaves_other_statuses() {
     let (door, _) = world();
     let response = ask(&door, vec![asked("user", "a"), asked("banned", "b")]);
-    assert_eq!((response.allowed, standing(&response)), (false, vec![(false, 0), (true, 0)]));
+    assert_eq!((response.allowed, standing(&response)), (false, vec![(false, 3), (true, 0)]));
     assert_eq!(response.statuses[1].current, Some(current(0, Unit::Day, "banned")));
 }
 
@@ -275,4 +276,13 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn explicit_hits_count_past_the_limit() {
+    let (door, _) = world();
+    let hits = |hits| vec![Asked { hits: Some(hits), ..asked("path", "/x") }];
+    assert!(ask(&door, hits(0)).allowed && ask(&door, hits(4)).allowed && ask(&door, hits(0)).allowed);
+    assert!(!ask(&door, hits(4)).allowed);
+    assert!(!ask(&door, hits(0)).allowed, "8 of 5 are used");
 }

@@ -3,7 +3,7 @@
 use tidegate_core::Ticket;
 
 use super::decode::Words;
-use super::question::{self, Question};
+use super::question::{self, Commit, Question};
 use super::reply::Protocol;
 use super::table::{self, Entry, Which};
 use super::throttle::{self, Form, Known};
@@ -23,6 +23,10 @@ pub(super) enum Command<'b> {
 pub(super) enum Ask<'b> {
     Throttle(throttle::Question<'b>),
     Check(Question<'b>),
+    Reserve(Box<Question<'b>>),
+    Commit(Box<Commit<'b>>),
+    Cancel(Ticket),
+    Refund(Box<Question<'b>>),
     Release(Ticket),
 }
 
@@ -69,7 +73,9 @@ impl<'b> Command<'b> {
     pub(super) fn keep_what_counts(&mut self, trust: &Trust, caller: Caller) {
         match self {
             Self::Ask(Ask::Check(question)) => question.keep_what_counts(trust, caller),
-            Self::Tell(Tell::Explain(question)) => question.keep_what_counts(trust, caller),
+            Self::Ask(Ask::Commit(commit)) => commit.keep_what_counts(trust, caller),
+            Self::Ask(Ask::Reserve(question) | Ask::Refund(question))
+            | Self::Tell(Tell::Explain(question)) => question.keep_what_counts(trust, caller),
             _ => {}
         }
     }
@@ -82,6 +88,10 @@ impl<'b> Command<'b> {
             Which::ClThrottle => Self::Ask(throttle(Form::RedisCell, known)?),
             Which::Throttle => Self::Ask(throttle(Form::Throttlecrab, known)?),
             Which::Check => Self::Ask(Ask::Check(Question::read(entry, words)?)),
+            Which::Reserve => Self::Ask(Ask::Reserve(Box::new(Question::read(entry, words)?))),
+            Which::Commit => Self::Ask(Ask::Commit(Box::new(Commit::read(entry, words)?))),
+            Which::Cancel => Self::Ask(Ask::Cancel(question::ticket(word(1))?)),
+            Which::Refund => Self::Ask(Ask::Refund(Box::new(Question::read(entry, words)?))),
             Which::Release => Self::Ask(Ask::Release(question::ticket(word(1))?)),
             Which::Explain => Self::Tell(Tell::Explain(Box::new(Question::read(entry, words)?))),
             Which::Ping => Self::Tell(Tell::Ping(words.get(1))),

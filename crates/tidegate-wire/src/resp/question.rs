@@ -1,9 +1,9 @@
-//! `TG.CHECK` and `TG.EXPLAIN`: a request of a domain, as names and values.
+//! What `TG.CHECK` and its kind ask: a request of a domain, as names and values; and what a reservation used.
 
 use smallvec::SmallVec;
 use tidegate_core::Ticket;
-use tidegate_engine::check::MAX_ATTRIBUTES;
-use tidegate_engine::{Check, Decision, LimitView, Settled};
+use tidegate_engine::check::{MAX_ATTRIBUTES, MAX_COST, validate_attributes};
+use tidegate_engine::{Check, Decision, LimitView, Settled, Used};
 
 use super::decode::Words;
 use super::reply::Replies;
@@ -28,24 +28,9 @@ pub(super) struct Question<'b> {
 impl<'b> Question<'b> {
     /// Reads `domain [attribute value …] [COST n]`.
     pub(super) fn read(entry: &Entry, words: &Words<'_, 'b>) -> Result<Self, Wrong> {
-        let word = |place| words.get(place).unwrap_or_default();
-        let (mut end, mut cost) = (words.len(), 1);
-        if end > 3 && word(end - 2) == COST {
-            cost = number(word(end - 1)).ok_or_else(|| Wrong::new("COST should be a whole number"))?;
-            end -= 2;
-        }
-        if end % 2 != 0 {
-            return Err(Wrong::count(entry));
-        }
-        let pairs = (2..end).step_by(2);
-        let attributes = pairs.map(|place| {
-            Ok((text("the name of an attribute", word(place))?, text("a value", word(place + 1))?))
-        });
-        let attributes = attributes.collect::<Result<_, Wrong>>()?;
-        if has_a_name_twice(&attributes) {
-            return Err(Wrong::new("an attribute is named twice; name it once"));
-        }
-        Ok(Self { domain: text("the domain", word(1))?, attributes, cost })
+        let (attributes, cost) = attributes_and_cost(entry, words)?;
+        let domain = text("the domain", words.get(1).unwrap_or_default())?;
+        Ok(Self { domain, attributes, cost: cost.unwrap_or(1) })
     }
 
     /// Leaves out what the caller claims without being trusted.
@@ -63,6 +48,59 @@ impl std::fmt::Debug for Question<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.check().fmt(f)
     }
+}
+
+/// A commit: what a reservation really used.
+pub(super) struct Commit<'b> {
+    pub(super) id: Ticket,
+    attributes: Pairs<'b>,
+    cost: Option<u64>,
+}
+
+impl<'b> Commit<'b> {
+    /// Reads `id attribute value …` or `id COST n`.
+    pub(super) fn read(entry: &Entry, words: &Words<'_, 'b>) -> Result<Self, Wrong> {
+        let id = ticket(words.get(1).unwrap_or_default())?;
+        let (attributes, cost) = attributes_and_cost(entry, words)?;
+        if cost.is_some() && !attributes.is_empty() {
+            return Err(Wrong::new("COST and attributes both say what was used; send one of them"));
+        }
+        if cost.is_some_and(|cost| cost > MAX_COST) {
+            return Err(Wrong::new(format!("COST is more than {MAX_COST}")));
+        }
+        validate_attributes(&attributes).map_err(|malformed| Wrong::new(malformed.to_string()))?;
+        Ok(Self { id, attributes, cost })
+    }
+
+    /// Leaves out what the caller claims without being trusted.
+    pub(super) fn keep_what_counts(&mut self, trust: &Trust, caller: Caller) {
+        self.attributes.retain(|(attribute, _)| !trust.ignores(caller, attribute));
+    }
+
+    pub(super) fn used(&self) -> Used<'_> {
+        self.cost.map_or(Used::Attributes(&self.attributes), Used::Cost)
+    }
+}
+
+/// Reads `[attribute value …] [COST n]` behind the first two words.
+fn attributes_and_cost<'b>(entry: &Entry, words: &Words<'_, 'b>) -> Result<(Pairs<'b>, Option<u64>), Wrong> {
+    let word = |place| words.get(place).unwrap_or_default();
+    let (mut end, mut cost) = (words.len(), None);
+    if end > 3 && word(end - 2) == COST {
+        cost = Some(number(word(end - 1)).ok_or_else(|| Wrong::new("COST should be a whole number"))?);
+        end -= 2;
+    }
+    if end % 2 != 0 {
+        return Err(Wrong::count(entry));
+    }
+    let pairs = (2..end).step_by(2);
+    let attributes = pairs
+        .map(|place| Ok((text("the name of an attribute", word(place))?, text("a value", word(place + 1))?)));
+    let attributes = attributes.collect::<Result<_, Wrong>>()?;
+    if has_a_name_twice(&attributes) {
+        return Err(Wrong::new("an attribute is named twice; name it once"));
+    }
+    Ok((attributes, cost))
 }
 
 /// Too many are refused for that.
@@ -83,12 +121,12 @@ pub(super) fn ticket(word: &[u8]) -> Result<Ticket, Wrong> {
     number.map(Ticket).ok_or_else(|| Wrong::new("the id should be the 32 hexadecimal digits of a decision"))
 }
 
-/// Writes a decision: eleven things, in the order of their usefulness.
+/// Writes a decision, under which something may be held: eleven things, in the order of their usefulness.
 ///
 /// Allowed (1 or 0), limit, remaining, retry after and reset after in milliseconds, of the limit that decided (-1 if there is none);
 /// the rule that did; how exact it is; the decision in a word; by how many milliseconds to wait before going on; the id, if there is
 /// something to give back; why, in a word.
-pub(super) fn decision(decision: &Decision, replies: &mut Replies) {
+pub(super) fn decision(decision: &Decision, is_held: bool, replies: &mut Replies) {
     let limit = decision.deciding_limit();
     let rule = match (&limit, decision.deciding_rule()) {
         (Some(view), _) => Some(view.rule_name()),
@@ -97,7 +135,7 @@ pub(super) fn decision(decision: &Decision, replies: &mut Replies) {
     replies.array(11);
     replies.integer(i64::from(decision.allowed()));
     let left = |view: &LimitView<'_>| if view.blocked_us > 0 { 0 } else { view.verdict.remaining };
-    replies.count_or_none(limit.map(|view| view.limit.capacity()));
+    replies.count_or_none(limit.map(|view| view.verdict.limit));
     replies.count_or_none(limit.as_ref().map(left));
     replies.count_or_none(decision.retry_after_us().map(|us| us.div_ceil(1000)));
     replies.count(limit.map_or(0, |view| view.verdict.reset_after_us.max(view.blocked_us)).div_ceil(1000));
@@ -105,7 +143,7 @@ pub(super) fn decision(decision: &Decision, replies: &mut Replies) {
     replies.bulk(decision.state.word().as_bytes());
     replies.bulk(decision.outcome.word().as_bytes());
     replies.count(decision.delay_us.div_ceil(1000));
-    let id = decision.holds.then(|| decision_id(decision));
+    let id = is_held.then(|| decision_id(decision));
     replies.bulk_or_null(id.as_deref().map(str::as_bytes));
     replies.bulk(decision.reason().as_bytes());
 }

@@ -29,7 +29,7 @@ pub(super) fn decision(decision: &Decision, told: Told) -> proto::Decision {
 fn limit(view: &LimitView<'_>) -> proto::Limit {
     proto::Limit {
         rule: view.rule_name().to_owned(),
-        limit: view.limit.capacity(),
+        limit: view.verdict.limit,
         remaining: view.verdict.remaining,
         reset_after_ms: milliseconds(view.verdict.reset_after_us),
         retry_after_ms: view.retry_after_us().map(milliseconds),

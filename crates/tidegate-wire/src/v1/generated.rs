@@ -141,12 +141,20 @@ pub struct Header {
     #[prost(string, tag = "2")]
     pub value: ::prost::alloc::string::String,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+/// What a reservation really used: its cost, or attributes from which its rules take their cost anew.
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct CommitRequest {
     #[prost(string, tag = "1")]
     pub id: ::prost::alloc::string::String,
-    #[prost(uint64, tag = "2")]
-    pub cost: u64,
+    /// In place of the number that was estimated.
+    #[prost(uint64, optional, tag = "2")]
+    pub cost: ::core::option::Option<u64>,
+    /// Rules that take their cost from none of these keep theirs.
+    #[prost(map = "string, string", tag = "3")]
+    pub attributes: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CommitResponse {}
@@ -345,7 +353,7 @@ pub mod limits_client {
                 .insert(GrpcMethod::new("tidegate.v1.Limits", "Reserve"));
             self.inner.unary(req, path, codec).await
         }
-        /// Settles a reservation at what it really cost.
+        /// Settles a reservation at what was really used.
         pub async fn commit(
             &mut self,
             request: impl tonic::IntoRequest<super::CommitRequest>,
@@ -490,7 +498,7 @@ pub mod limits_server {
             &self,
             request: tonic::Request<super::ReserveRequest>,
         ) -> std::result::Result<tonic::Response<super::Decision>, tonic::Status>;
-        /// Settles a reservation at what it really cost.
+        /// Settles a reservation at what was really used.
         async fn commit(
             &self,
             request: tonic::Request<super::CommitRequest>,

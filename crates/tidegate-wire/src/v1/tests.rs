@@ -55,10 +55,32 @@ async fn what_is_reserved_is_settled_once() {
     let asked = proto::CheckRequest { cost: Some(2), ..check(&[("api_key", "k")]) };
     let reserve = proto::ReserveRequest { check: Some(asked), ..proto::ReserveRequest::default() };
     let id = client.reserve(reserve).await.unwrap().into_inner().id;
-    client.commit(proto::CommitRequest { id: id.clone(), cost: 1 }).await.unwrap();
+    client
+        .commit(proto::CommitRequest { id: id.clone(), cost: Some(1), ..Default::default() })
+        .await
+        .unwrap();
     assert_eq!(client.peek(check(&[("api_key", "k")])).await.unwrap().into_inner().limits[0].remaining, 1);
     let again = client.cancel(proto::CancelRequest { id }).await.unwrap_err();
     assert_eq!(again.code(), Code::NotFound);
+}
+
+#[tokio::test]
+async fn commit_takes_attributes() {
+    let rules = "domain: api\nrules: [{ name: tpm, by: [user], limit: 100/min, cost: tokens }]";
+    let mut client = LimitsClient::new(service(door(rules).0));
+    let asked = check(&[("user", "a"), ("tokens", "90")]);
+    let reserve = proto::ReserveRequest { check: Some(asked), ..proto::ReserveRequest::default() };
+    let id = client.reserve(reserve).await.unwrap().into_inner().id;
+    let commit = |name: &str| proto::CommitRequest {
+        id: id.clone(),
+        attributes: [(name.to_owned(), "40".to_owned())].into(),
+        ..proto::CommitRequest::default()
+    };
+    assert_eq!(client.commit(commit("points")).await.unwrap_err().code(), Code::InvalidArgument);
+    let nothing = proto::CommitRequest { id: id.clone(), ..proto::CommitRequest::default() };
+    assert_eq!(client.commit(nothing).await.unwrap_err().code(), Code::InvalidArgument);
+    client.commit(commit("tokens")).await.unwrap();
+    assert_eq!(client.peek(check(&[("user", "a")])).await.unwrap().into_inner().limits[0].remaining, 60);
 }
 
 #[tokio::test]

@@ -57,7 +57,7 @@ pub(super) fn id() -> Vec<Example> {
     vec![Example { name: "settled", value: json!({ "id": ID }) }]
 }
 
-pub(super) fn id_and_cost() -> Vec<Example> {
+pub(super) fn used() -> Vec<Example> {
     vec![Example { name: "settled", value: json!({ "id": ID, "cost": 3 }) }]
 }
 

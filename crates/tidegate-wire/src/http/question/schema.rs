@@ -8,8 +8,8 @@ use tidegate_engine::check::{
     MAX_ATTRIBUTES, MAX_COST, MAX_DESCRIPTORS, MAX_ENTRIES, MAX_NAME_BYTES, MAX_VALUE_BYTES,
 };
 
-use crate::door::DoorSettings;
-use crate::door::question::{DEFAULT_HOLD_MS, MAX_HOLD_MS, Question};
+use crate::door::question::{MAX_HOLD_MS, Question};
+use crate::door::{DEFAULT_HOLD_MS, DoorSettings};
 
 /// A check with what `reserve` takes besides.
 pub(crate) struct Reservation;
@@ -110,8 +110,22 @@ fn object(description: &str, properties: &Value) -> Schema {
     })
 }
 
+fn text(most: usize) -> Value {
+    json!({ "type": ["string", "number", "boolean"], "maxLength": most })
+}
+
+/// Attributes by their names.
+pub(crate) fn attributes(types: &[&str], description: &str) -> Value {
+    json!({
+        "description": format!("{description} Values are text; numbers and truth values are taken as text."),
+        "type": types,
+        "maxProperties": MAX_ATTRIBUTES,
+        "propertyNames": { "maxLength": MAX_NAME_BYTES },
+        "additionalProperties": text(MAX_VALUE_BYTES),
+    })
+}
+
 fn properties() -> Value {
-    let text = |most: usize| json!({ "type": ["string", "number", "boolean"], "maxLength": most });
     json!({
         "domain": {
             "description": "The domain whose rules apply.",
@@ -119,13 +133,7 @@ fn properties() -> Value {
             "minLength": 1,
             "maxLength": MAX_NAME_BYTES,
         },
-        "attributes": {
-            "description": "Facts of the request. Values are text; numbers and truth values are taken as text.",
-            "type": ["object", "null"],
-            "maxProperties": MAX_ATTRIBUTES,
-            "propertyNames": { "maxLength": MAX_NAME_BYTES },
-            "additionalProperties": text(MAX_VALUE_BYTES),
-        },
+        "attributes": attributes(&["object", "null"], "Facts of the request."),
         "descriptors": {
             "description": "Descriptors as Envoy has them: lists of entries, each a key and a value.",
             "type": ["array", "null"],

@@ -1,17 +1,17 @@
-//! The schemas of what settles: the id of a decision, and a cost.
+//! The schemas of what settles: the id of a decision, and what was used.
 
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
-use crate::http::question::schema::cost;
+use crate::http::question::schema::{attributes, cost};
 
 /// `{"id"}`.
 pub(crate) struct ById;
 
-/// `{"id", "cost"}`.
-pub(crate) struct ByIdAndCost;
+/// `{"id", "cost"}` or `{"id", "attributes"}`.
+pub(crate) struct Commit;
 
 impl JsonSchema for ById {
     fn schema_name() -> Cow<'static, str> {
@@ -28,17 +28,35 @@ impl JsonSchema for ById {
     }
 }
 
-impl JsonSchema for ByIdAndCost {
+impl JsonSchema for Commit {
     fn schema_name() -> Cow<'static, str> {
-        "ByIdAndCost".into()
+        "Commit".into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let mut measured =
+            attributes(&["object"], "Attributes from which rules of the reservation take their cost anew.");
+        measured["minProperties"] = json!(1);
         json_schema!({
-            "type": "object",
-            "required": ["id", "cost"],
-            "additionalProperties": false,
-            "properties": { "id": id(), "cost": cost(&["integer"], "What it really cost.") },
+            "description": "What a reservation really used: its cost, or attributes that rules measure.",
+            "anyOf": [
+                {
+                    "type": "object",
+                    "required": ["id", "cost"],
+                    "additionalProperties": false,
+                    "properties": {
+                        "id": id(),
+                        "cost": cost(&["integer"], "What it really cost, in place of what was estimated."),
+                        "attributes": { "type": ["object", "null"], "maxProperties": 0 },
+                    },
+                },
+                {
+                    "type": "object",
+                    "required": ["id", "attributes"],
+                    "additionalProperties": false,
+                    "properties": { "id": id(), "attributes": measured, "cost": { "type": "null" } },
+                },
+            ],
         })
     }
 }

@@ -16,7 +16,7 @@ use crate::door::question::Question;
 use crate::http::fields::Fields;
 use crate::http::protojson::schema::RateLimitRequest;
 use crate::http::question::schema::{Refund, Reservation};
-use crate::http::settle::schema::{ById, ByIdAndCost};
+use crate::http::settle::schema::{ById, Commit};
 use crate::http::{protojson, settle};
 use crate::openapi::{Document, Token};
 use schema::is_valid;
@@ -139,9 +139,11 @@ fn on_every_value_of_every_field() {
         assert_eq!(fits::<Reservation>(&body), reads(held), "{body}");
         assert_eq!(fits::<Refund>(&body), reads(charged), "{body}");
     }
-    for body in each(&json!({ "id": "5f0c2b7e9d4a41868c3e0f6b7a1d2c3e", "cost": 1 }), &["id", "cost"]) {
-        let read = settle::read_id_and_cost(Fields::of("the body", body.clone()).unwrap());
-        assert_eq!(fits::<ByIdAndCost>(&body), read.is_ok(), "{body}");
+    let by_cost = json!({ "id": "5f0c2b7e9d4a41868c3e0f6b7a1d2c3e", "cost": 1 });
+    let by_tokens = json!({ "id": "5f0c2b7e9d4a41868c3e0f6b7a1d2c3e", "attributes": { "tokens": 1 } });
+    for body in [by_cost, by_tokens].iter().flat_map(|body| each(body, &["id", "cost", "attributes"])) {
+        let read = settle::read_commit(Fields::of("the body", body.clone()).unwrap());
+        assert_eq!(fits::<Commit>(&body), read.is_ok(), "{body}");
     }
     let fields = ["domain", "descriptors", "hitsAddend"];
     for body in each(&json!({ "domain": "api", "descriptors": [{}] }), &fields) {
@@ -179,10 +181,10 @@ proptest! {
     }
 
     #[test]
-    fn on_ids(value in members(&["id", "cost"])) {
+    fn on_ids(value in members(&["id", "cost", "attributes"])) {
         let fields = || Fields::of("the body", value.clone()).unwrap();
         prop_assert_eq!(fits::<ById>(&value), settle::read_id(fields()).is_ok(), "{}", value);
-        prop_assert_eq!(fits::<ByIdAndCost>(&value), settle::read_id_and_cost(fields()).is_ok(), "{}", value);
+        prop_assert_eq!(fits::<Commit>(&value), settle::read_commit(fields()).is_ok(), "{}", value);
     }
 
     #[test]

@@ -106,7 +106,11 @@ async fn what_is_wrong_is_named_and_not_repeated() {
             r#"{"id":"+0000000000000000000000000000001"}"#.into(),
             "`id` should be the 32 hexadecimal digits of a decision",
         ),
-        ("/v1/commit", r#"{"id":"00000000000000000000000000000001"}"#.into(), "the body has no `cost`"),
+        (
+            "/v1/commit",
+            r#"{"id":"00000000000000000000000000000001"}"#.into(),
+            "there is no `cost` and no `attributes`; say what was used",
+        ),
     ] {
         let back = post(&door, path, &body).await;
         assert_eq!(back.problem(400), says, "{path} {body}");

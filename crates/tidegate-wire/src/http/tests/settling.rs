@@ -107,3 +107,70 @@ async fn what_nobody_decided_holds_nothing() {
     let back = post(&door, "/v1/cancel", json!({ "id": reserved.body["id"] })).await;
     back.problem(410);
 }
+
+/// Requests and tokens a minute, and the points of a query.
+const MODEL: &str = "domain: api
+rules:
+  - { name: rpm, by: [user], limit: 60/min }
+  - { name: tpm, by: [user], limit: 10000/min, cost: tokens }
+  - { name: points, by: [shop], limit: 1000/min, cost: { attribute: points } }";
+
+fn asked(attributes: &Value) -> Value {
+    json!({ "domain": "api", "attributes": attributes })
+}
+
+/// What is left of each limit that a check of these attributes meets.
+async fn all_left(door: &Door<Reference>, attributes: &Value) -> Vec<u64> {
+    let peeked = post(door, "/v1/peek", with(asked(attributes), json!({ "cost": 0 }))).await;
+    let limits = peeked.body["limits"].as_array().unwrap().clone();
+    limits.iter().map(|limit| limit["remaining"].as_u64().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn commit_measures_tokens_anew() {
+    let (door, _) = door(MODEL);
+    let user = json!({ "user": "a" });
+    let model = json!({ "user": "a", "tokens": 1000 });
+    for used in [json!({ "attributes": { "tokens": 400 } }), json!({ "cost": 400 })] {
+        let reserved = post(&door, "/v1/reserve", asked(&model)).await;
+        let commit = with(json!({ "id": reserved.body["id"] }), used);
+        assert_eq!(post(&door, "/v1/commit", &commit).await.body, json!({ "settled": true }));
+    }
+    assert_eq!(all_left(&door, &user).await, [58, 9_200]);
+}
+
+#[tokio::test]
+async fn commit_charges_the_points_of_a_query() {
+    let (door, _) = door(MODEL);
+    let shop = json!({ "shop": "s" });
+    let reserved = post(&door, "/v1/reserve", asked(&json!({ "shop": "s", "points": 100 }))).await;
+    let commit = json!({ "id": reserved.body["id"], "cost": 30 });
+    assert_eq!(post(&door, "/v1/commit", &commit).await.status, 200);
+    assert_eq!(all_left(&door, &shop).await, [970]);
+}
+
+#[tokio::test]
+async fn commit_says_what_it_can_read() {
+    let (door, _) = door(MODEL);
+    let reserved = post(&door, "/v1/reserve", asked(&json!({ "user": "a", "tokens": 5 }))).await;
+    let id = json!({ "id": reserved.body["id"] });
+    for (used, expected) in [
+        (json!({ "attributes": { "token": 4 } }), "its rules read tokens"),
+        (json!({ "attributes": { "tokens": "lots" } }), "is no whole number"),
+        (json!({ "attributes": { "tokens": 4 }, "cost": 4 }), "send one of them"),
+    ] {
+        let answer = post(&door, "/v1/commit", with(id.clone(), used)).await;
+        let refused = answer.problem(400);
+        assert!(refused.contains(expected), "{refused}");
+    }
+    assert_eq!(post(&door, "/v1/commit", with(id, json!({ "cost": 4 }))).await.status, 200);
+}
+
+#[tokio::test]
+async fn refund_of_tokens_gives_back_no_request() {
+    let (door, _) = door(MODEL);
+    let user = json!({ "user": "a" });
+    assert_eq!(post(&door, "/v1/check", asked(&json!({ "user": "a", "tokens": 1000 }))).await.status, 200);
+    assert_eq!(post(&door, "/v1/refund", asked(&json!({ "user": "a", "tokens": 600 }))).await.status, 200);
+    assert_eq!(all_left(&door, &user).await, [59, 9_600]);
+}

@@ -3,17 +3,19 @@
 
 use std::future::Future;
 use std::pin::{Pin, pin};
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesOrdered;
-use tidegate_store::Store;
+use tidegate_engine::{Malformed, Settled};
+use tidegate_store::{Hold, Store};
 
 use super::super::command::Ask;
 use super::super::question;
 use super::super::reply::{Protocol, Replies};
 use super::super::throttle;
 use super::super::wrong::Wrong;
-use crate::door::{Door, at_once};
+use crate::door::{DEFAULT_HOLD_MS, Door, at_once};
 
 /// Questions of one connection that may be under way at a time.
 const MOST_TOGETHER: usize = 128;
@@ -36,10 +38,40 @@ async fn ask<S: Store + 'static>(door: &Door<S>, ask: &Ask<'_>, replies: &mut Re
             throttle::answer(*form, &throttled.verdict, replies);
         }
         Ask::Check(asked) => match door.check(&asked.check()).await {
-            Ok(decision) => question::decision(&decision, replies),
+            Ok(decision) => question::decision(&decision, decision.holds, replies),
             Err(malformed) => Wrong::new(malformed.to_string()).write(replies),
         },
+        settling => Box::pin(settle(door, settling, replies)).await,
+    }
+}
+
+/// What is asked less often is apart, so that checks do not carry its room about.
+async fn settle<S: Store + 'static>(door: &Door<S>, ask: &Ask<'_>, replies: &mut Replies) {
+    let refused = |malformed: Malformed, replies: &mut Replies| {
+        Wrong::new(malformed.to_string()).write(replies);
+    };
+    match ask {
+        Ask::Reserve(asked) => {
+            let hold = Hold::lasting(Duration::from_millis(DEFAULT_HOLD_MS));
+            match door.reserve(&asked.check(), hold).await {
+                Ok(decision) => question::decision(&decision, decision.allowed(), replies),
+                Err(malformed) => refused(malformed, replies),
+            }
+        }
+        Ask::Commit(commit) => match door.commit(commit.id, commit.used()).await {
+            Ok(settled) => question::settled(&settled, replies),
+            Err(malformed) => refused(malformed, replies),
+        },
+        Ask::Refund(asked) => match door.refund(&asked.check(), None).await {
+            Ok(decision) if decision.is_uncounted() => {
+                question::settled(&Settled::Failed(String::new()), replies);
+            }
+            Ok(decision) => question::decision(&decision, false, replies),
+            Err(malformed) => refused(malformed, replies),
+        },
+        Ask::Cancel(id) => question::settled(&door.cancel(*id).await, replies),
         Ask::Release(id) => question::settled(&door.release(*id).await, replies),
+        Ask::Throttle(_) | Ask::Check(_) => {}
     }
 }
 

@@ -121,3 +121,30 @@ fn with_too_many_under_way_the_class_decides() {
     assert_eq!(asked(&service, "CL.THROTTLE k 1 1 60"), "*5 :0 :2 :2 :-1 :0");
     assert_eq!(service.door.overloads(), 2);
 }
+
+#[test]
+fn reservations_are_settled() {
+    let rules = "domain: api
+rules:
+  - { name: rpm, by: [user], limit: 60/min }
+  - { name: tpm, by: [user], limit: 100/min, cost: tokens }";
+    let service = Service::new(crate::door::tests::door(rules).0, None);
+    let left = || {
+        let said = asked(&service, "TG.CHECK api user a COST 0");
+        said.split(' ').nth(3).unwrap_or_default().to_owned()
+    };
+    let reserve = || {
+        let said = asked(&service, "TG.RESERVE api user a tokens 90");
+        said.split(' ').find(|word| word.len() == 32).unwrap_or_else(|| panic!("{said}")).to_owned()
+    };
+    let (first, second) = (reserve(), reserve);
+    assert_eq!(asked(&service, &format!("TG.COMMIT {first} tokens 40")), ":1");
+    assert_eq!(left(), ":60");
+    assert!(asked(&service, &format!("TG.COMMIT {first} COST 1")).starts_with(":0"));
+    assert!(asked(&service, "TG.REFUND api user a tokens 30").starts_with("*11 :1 "));
+    assert_eq!(left(), ":90");
+    let held = second();
+    assert!(asked(&service, &format!("TG.COMMIT {held} user a")).contains("its rules read tokens"));
+    assert_eq!(asked(&service, &format!("TG.CANCEL {held}")), ":1");
+    assert_eq!(left(), ":90");
+}

@@ -83,7 +83,7 @@ fn what_clients_say_when_they_come_is_understood() {
         ("CLIENT ID", ":1"),
         ("SELECT 0", "+OK"),
         ("SELECT 1", "-ERR there is one database, 0"),
-        ("COMMAND COUNT", ":15"),
+        ("COMMAND COUNT", ":19"),
         ("COMMAND INFO cl.throttle nothing", "*2 *6 $11 cl.throttle :-5 *1 +fast :1 :1 :1 $-1"),
         ("COMMAND INFO TG.RELEASE", "*1 *6 $10 tg.release :2 *1 +fast :0 :0 :0"),
         ("COMMAND DOCS echo", "*2 $4 echo *4 $7 summary $19 Answers the message $5 group $7 generic"),
@@ -93,13 +93,13 @@ fn what_clients_say_when_they_come_is_understood() {
     ] {
         assert_eq!(line(&mut session, text), expected, "{text}");
     }
-    assert!(line(&mut session, "COMMAND").starts_with("*15 *6 $11 cl.throttle "));
-    assert!(line(&mut session, "COMMAND DOCS").starts_with("*30 $11 cl.throttle "));
-    assert!(line(&mut session, "COMMAND LIST").starts_with("*15 $11 cl.throttle $8 throttle "));
+    assert!(line(&mut session, "COMMAND").starts_with("*19 *6 $11 cl.throttle "));
+    assert!(line(&mut session, "COMMAND DOCS").starts_with("*38 $11 cl.throttle "));
+    assert!(line(&mut session, "COMMAND LIST").starts_with("*19 $11 cl.throttle $8 throttle "));
     assert!(line(&mut session, "INFO").contains("# Rules rules:4 snapshot:7 "));
     line(&mut session, "HELLO 3");
     assert!(line(&mut session, "INFO server").starts_with('='));
-    assert!(line(&mut session, "COMMAND DOCS").starts_with("%15 "));
+    assert!(line(&mut session, "COMMAND DOCS").starts_with("%19 "));
 }
 
 #[test]

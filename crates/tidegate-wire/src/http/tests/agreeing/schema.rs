@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-const KNOWN: [&str; 22] = [
+const KNOWN: [&str; 23] = [
     "$ref",
     "type",
     "enum",
@@ -16,6 +16,7 @@ const KNOWN: [&str; 22] = [
     "prefixItems",
     "minItems",
     "maxItems",
+    "minProperties",
     "minLength",
     "maxLength",
     "pattern",
@@ -91,6 +92,7 @@ fn of_object((word, says): (&str, &Value), schema: &Value, value: &Value, docume
             others.all(|(_, value)| is_valid(says, value, document))
         }
         "propertyNames" => object.keys().all(|name| is_valid(says, &Value::from(name.as_str()), document)),
+        "minProperties" => object.len() as u64 >= says.as_u64().unwrap(),
         "maxProperties" => object.len() as u64 <= says.as_u64().unwrap(),
         _ => true,
     }
