@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::envoy::{Envoy, Settings, header};
+use crate::patience::until;
 use crate::tidegate::Tidegate;
 
 const TEN: &str = "
@@ -63,4 +64,37 @@ async fn negative_hits_give_back_and_never_more_than_was_taken() {
     assert_eq!(tidegate.left("k1").await, 8);
     back.ask("k1").await.expect(200);
     assert_eq!(tidegate.left("k1").await, 10);
+}
+
+/// As in envoyproxy/ratelimit's example of a token quota: asked before, charged once the response is known.
+const QUOTA: &str = "
+domain: api
+descriptors:
+  - { key: service, value: two, quota_mode: true, rate_limit: { unit: year, requests_per_unit: 2, name: two } }
+";
+
+/// How often the rule has judged a charge.
+async fn judged(tidegate: &Tidegate) -> u64 {
+    let metrics = tidegate.metrics().await;
+    let of_rule =
+        |line: &str| line.starts_with("ratelimit_decisions_total{domain=\"api\",rule=\"service=two\"");
+    let counts = metrics.lines().filter(|line| of_rule(line));
+    counts.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum()
+}
+
+#[tokio::test]
+async fn late_costs_use_up_a_quota() {
+    let tidegate = Tidegate::with(QUOTA).await;
+    let service = json!([{ "generic_key": { "descriptor_key": "service", "descriptor_value": "two" } }]);
+    let limits = json!([
+        { "actions": service, "hits_addend": { "number": 0 } },
+        { "actions": service, "hits_addend": { "number": 1 }, "apply_on_stream_done": true },
+    ]);
+    let envoy = Envoy::start(tidegate.grpc, &Settings::rate_limits(limits)).await;
+    for charges in 1..=3 {
+        envoy.ask("k1").await.expect(200);
+        let arrived = async || (judged(&tidegate).await == charges).then_some(());
+        until("the late charge", arrived).await;
+    }
+    envoy.ask("k1").await.expect(429);
 }
