@@ -21,6 +21,7 @@
 //! ```
 
 pub mod time;
+pub mod clock;
 pub mod rate;
 pub mod key;
 pub mod network;

@@ -17,6 +17,7 @@ use tidegate_engine::Engine;
 use tidegate_wire::door::Door;
 
 use crate::checkpoint;
+use crate::clock::WallClock;
 use crate::cores::Cores;
 use crate::listener::Counts;
 use crate::rules::status::Status;
@@ -40,6 +41,7 @@ pub(crate) struct Metrics {
     pub(crate) doors: Vec<Measured>,
     pub(crate) cores: Arc<Cores>,
     pub(crate) started: Timestamp,
+    pub(crate) clock: Arc<WallClock>,
     pub(crate) busiest: Busiest,
 }
 

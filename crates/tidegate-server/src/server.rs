@@ -18,6 +18,7 @@ use tokio::time::{sleep, timeout};
 use crate::admin::{self, Admin, Known};
 use crate::callers;
 use crate::checkpoint::Keeper;
+use crate::clock::WallClock;
 use crate::config::{Config, StoreKind, sense};
 use crate::cores::Cores;
 use crate::error::Error;
@@ -29,7 +30,7 @@ use crate::signals::{self, Stops};
 use crate::stack::{self, Stack};
 use crate::tls;
 use crate::together::Together;
-use crate::{clock, hint, listener, secret};
+use crate::{hint, listener, secret};
 use doors::{Doors, Ways};
 use listeners::Listeners;
 use prepared::Prepared;
@@ -94,7 +95,9 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
     let mut background = JoinSet::new();
     background.spawn(signals::reload_on_hangup(reload.clone())?);
 
-    let (clock, status) = (clock::system(), Arc::new(Status::default()));
+    let wall_clock = WallClock::start();
+    background.spawn(Arc::clone(&wall_clock).follow());
+    let (clock, status) = (wall_clock.reader(), Arc::new(Status::default()));
     let cores = Arc::new(Cores::start(config.runtime).map_err(Error::Thread)?);
     let (stack, opened) = stack::build(config, &cores, clock())?;
     let resort = LastResort::new(config.last_resort.node, config.last_resort.tenant);
@@ -155,6 +158,7 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
             doors: measured,
             cores: Arc::clone(&cores),
             started,
+            clock: wall_clock,
             busiest,
         };
         let known = match admin_token {

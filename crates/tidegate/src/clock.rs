@@ -1,10 +1,11 @@
 //! Where a limiter gets its time from: the system, or the hand of a test.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use tidegate_core::Timestamp;
+use tidegate_core::clock::ClockDial;
 
 /// A source of time. It should not go backwards; if it does, see [`tidegate_core::STANDSTILL_US`].
 pub trait Clock: Send + Sync {
@@ -12,18 +13,65 @@ pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
 }
 
-/// The wall clock as it was when this was made, carried on by the monotonic clock: it never steps back.
+/// The wall clock of the system, followed without stepping back for small corrections.
+///
+/// The monotonic clock carries the time. About once a second a reader looks at the wall clock: differences of up to a
+/// second are slewed at 1 ms per second, larger ones are taken at once, so that a clock that was wrong at boot or a
+/// suspended machine is put right. All system clocks of a process share one state.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemClock {
-    wall_us: u64,
+    source: &'static WallClock,
+}
+
+/// The one source of system time of a process.
+#[derive(Debug)]
+struct WallClock {
     started: Instant,
+    dial: ClockDial,
+    /// When the wall clock is looked at next, by the monotonic clock.
+    next_look_us: AtomicU64,
+}
+
+/// How long the monotonic clock carries the time between two looks at the wall clock.
+const BETWEEN_LOOKS_US: u64 = 1_000_000;
+
+static WALL_CLOCK: LazyLock<WallClock> = LazyLock::new(|| WallClock {
+    started: Instant::now(),
+    dial: ClockDial::new(0, wall_us()),
+    next_look_us: AtomicU64::new(BETWEEN_LOOKS_US),
+});
+
+impl WallClock {
+    #[inline]
+    fn now(&self) -> Timestamp {
+        let monotonic_us = whole_us(self.started.elapsed());
+        if monotonic_us >= self.next_look_us.load(Ordering::Relaxed) {
+            self.look(monotonic_us, wall_us);
+        }
+        self.dial.at(monotonic_us)
+    }
+
+    /// Corrects the dial unless another thread does.
+    #[cold]
+    fn look(&self, monotonic_us: u64, read_wall_us: impl FnOnce() -> u64) {
+        let due = self.next_look_us.load(Ordering::Relaxed);
+        let next = monotonic_us.saturating_add(BETWEEN_LOOKS_US);
+        let is_ours = due <= monotonic_us
+            && self.next_look_us.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        if is_ours {
+            self.dial.correct(monotonic_us, read_wall_us());
+        }
+    }
+}
+
+fn wall_us() -> u64 {
+    whole_us(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
 }
 
 impl SystemClock {
-    /// Starts from the present wall clock.
+    /// The clock of the system.
     pub fn new() -> Self {
-        let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Self { wall_us: whole_us(wall), started: Instant::now() }
+        Self { source: &WALL_CLOCK }
     }
 }
 
@@ -36,7 +84,7 @@ impl Default for SystemClock {
 impl Clock for SystemClock {
     #[inline]
     fn now(&self) -> Timestamp {
-        Timestamp::from_micros(self.wall_us.saturating_add(whole_us(self.started.elapsed())))
+        self.source.now()
     }
 }
 
@@ -96,4 +144,31 @@ impl Clock for ManualClock {
 #[inline]
 fn whole_us(span: Duration) -> u64 {
     span.as_secs().saturating_mul(1_000_000).saturating_add(u64::from(span.subsec_micros()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START_US: u64 = 1_790_000_000_000_000;
+
+    #[test]
+    fn looks_once_a_second() {
+        let clock = WallClock {
+            started: Instant::now(),
+            dial: ClockDial::new(0, START_US),
+            next_look_us: AtomicU64::new(BETWEEN_LOOKS_US),
+        };
+        clock.look(999_999, || panic!("it is too early"));
+        clock.look(1_000_000, || START_US + 3_601_000_000);
+        assert_eq!(clock.dial.at(1_000_000).as_micros(), START_US + 3_601_000_000);
+        clock.look(1_500_000, || panic!("another thread has just looked"));
+    }
+
+    #[test]
+    fn system_clocks_share_one_source() {
+        let (one, other) = (SystemClock::new(), SystemClock::default());
+        let (before, after) = (one.now(), other.now());
+        assert!(before <= after && std::ptr::eq(one.source, other.source));
+    }
 }

@@ -14,8 +14,8 @@ use tidegate_engine::check::{MAX_ATTRIBUTES, MAX_NAME_BYTES, MAX_VALUE_BYTES};
 use tidegate_engine::explain::explain;
 
 use super::Admin;
+use crate::explanation;
 use crate::http::{json_body, problem};
-use crate::{clock, explanation};
 
 const SHAPE: &str = r#"write {"domain": "api", "attributes": {"path": "/x"}, "at": "2026-12-24T18:00:00Z"}"#;
 
@@ -68,7 +68,7 @@ pub(super) async fn explain_check(State(admin): State<Arc<Admin>>, body: Bytes) 
     let at = match body.get("at").map(|at| at.as_str().and_then(tidegate_rules::schedule::instant)) {
         Some(None) => return problem(StatusCode::BAD_REQUEST, SHAPE),
         Some(Some(at)) => at,
-        None => clock::system()(),
+        None => admin.metrics.clock.now(),
     };
     let pairs: Vec<(&str, &str)> =
         attributes.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();

@@ -20,7 +20,6 @@ use tidegate_wire::trust::Peer;
 use tokio::sync::oneshot;
 
 use super::Admin;
-use crate::clock;
 use crate::http::{json_body, problem};
 use crate::rules::switches::{Change, Refused, Switch, Target};
 use crate::rules::{Order, SwitchOrder};
@@ -211,7 +210,7 @@ fn reason(text: &str) -> Result<Box<str>, String> {
 
 /// All switches and the version that they are in force with.
 fn listed(admin: &Admin) -> Listed {
-    let (snapshot, now) = (admin.metrics.engine.snapshot(), clock::system()());
+    let (snapshot, now) = (admin.metrics.engine.snapshot(), admin.metrics.clock.now());
     let switches = admin.metrics.status.switches();
     let one = |(target, switch): (&Target, &Switch)| Line::of((target, switch), &snapshot, now);
     Listed { version: snapshot.version(), switches: switches.iter().map(one).collect() }

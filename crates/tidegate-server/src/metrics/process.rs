@@ -16,6 +16,7 @@ pub(super) fn write(text: &mut Text, metrics: &Metrics) {
     connections(text, metrics);
     strangers(text, metrics);
     cores(text, metrics);
+    clock(text, metrics);
     text.family("ratelimit_build_info", Kind::Gauge, "The version of the program; always 1.")
         .value(&[("version", env!("CARGO_PKG_VERSION"))], 1);
     text.family("process_start_time_seconds", Kind::Gauge, "When the process started.")
@@ -72,6 +73,21 @@ fn strangers(text: &mut Text, metrics: &Metrics) {
             text.value(&[("door", name), ("reason", reason)], count.load(RELAXED));
         }
     }
+}
+
+/// How well the server's time follows the wall clock.
+fn clock(text: &mut Text, metrics: &Metrics) {
+    let help = "Steps of the wall clock that the server's time followed at once.";
+    text.family("ratelimit_clock_steps_total", Kind::Counter, help);
+    for (direction, count) in metrics.clock.steps() {
+        text.value(&[("direction", direction)], count);
+    }
+    let help = "How far the wall clock was ahead of the server's time at the last look; it is slewed.";
+    let difference_us = metrics.clock.difference_us();
+    let sign = if difference_us < 0 { "-" } else { "" };
+    let difference = seconds(difference_us.unsigned_abs().saturating_mul(1000));
+    text.family("ratelimit_clock_difference_seconds", Kind::Gauge, help)
+        .value(&[], format_args!("{sign}{difference}"));
 }
 
 fn cores(text: &mut Text, metrics: &Metrics) {
