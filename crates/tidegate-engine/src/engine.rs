@@ -267,6 +267,9 @@ impl<S: Store> Engine<S> {
     fn enter(&self, way: &mut Way<'_>, check: &Check<'_>) -> Result<(), Malformed> {
         check.validate().inspect_err(|_| self.observed.malformed())?;
         way.enter(check.domain, &self.loaded.load(), self.tickets.next());
+        if way.decision.domain.is_none() {
+            self.observed.unknown_domain(check.domain);
+        }
         Ok(())
     }
 

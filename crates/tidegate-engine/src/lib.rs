@@ -36,6 +36,7 @@ mod last_resort;
 pub mod settle;
 pub mod decision;
 pub mod observe;
+pub mod unknown;
 pub mod explain;
 mod swar;
 mod contain;

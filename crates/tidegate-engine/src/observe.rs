@@ -10,6 +10,7 @@ use tidegate_rules::{Domain, Snapshot};
 
 use crate::decision::{Deciding, Decision, Outcome, Trouble};
 use crate::meaning::{Note, Part};
+use crate::unknown::UnknownDomains;
 
 /// The upper ends of the buckets of durations, in nanoseconds.
 pub const DURATION_BUCKETS_NS: [u64; 16] = [
@@ -128,6 +129,7 @@ pub struct Observed {
     last_resort_sheds: AtomicU64,
     panics: AtomicU64,
     unknown_domains: AtomicU64,
+    unknown_names: UnknownDomains,
     not_kept: AtomicU64,
 }
 
@@ -227,6 +229,11 @@ impl Observed {
         self.duration_sum_ns.fetch_add(ns, Relaxed);
     }
 
+    /// Takes note of a domain that was asked for and that the rules do not have.
+    pub(crate) fn unknown_domain(&self, name: &str) {
+        self.unknown_names.note(name);
+    }
+
     pub(crate) fn malformed(&self) {
         self.malformed.fetch_add(1, Relaxed);
     }
@@ -306,6 +313,11 @@ impl Observed {
     /// Checks of domains that the rules do not have.
     pub fn unknown_domain_checks(&self) -> u64 {
         self.unknown_domains.load(Relaxed)
+    }
+
+    /// The names of domains that were asked for and that the rules do not have.
+    pub fn unknown_names(&self) -> &UnknownDomains {
+        &self.unknown_names
     }
 
     /// Decisions that hold something and could not be remembered.

@@ -84,6 +84,12 @@ impl Snapshot {
         self.domains.values()
     }
 
+    /// The only domain, if there is just one.
+    pub fn sole_domain(&self) -> Option<&Arc<Domain>> {
+        let mut domains = self.domains();
+        domains.next().filter(|_| domains.next().is_none())
+    }
+
     /// All domains, to be changed.
     pub(crate) fn domains_mut(&mut self) -> impl Iterator<Item = &mut Arc<Domain>> {
         self.domains.values_mut()

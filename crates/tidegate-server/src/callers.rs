@@ -1,23 +1,18 @@
 //! Who asks: whose word counts for which attribute at each door, and who may ask the HTTP API at all.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::Request;
 use axum::http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
-use tidegate_wire::trust::{FORWARDED, Grant, Proof, Trust, X_TIDEGATE_TOKEN};
-use tokio::time::sleep;
+use tidegate_wire::trust::{Grant, Proof, Trust, X_TIDEGATE_TOKEN};
 
 use crate::config::{self, Config, TrustedPeer};
 use crate::error::Error;
 use crate::http::problem;
 use crate::secret::{File, Kept, Token};
-
-/// How often it is looked whether somebody asks in vain.
-const BETWEEN_LOOKS: Duration = Duration::from_secs(5);
 
 /// Whom the doors believe.
 #[derive(Clone, Debug)]
@@ -104,16 +99,6 @@ fn knows(token: &Token, headers: &HeaderMap) -> bool {
     let says = |name: HeaderName| headers.get(name).map(HeaderValue::as_bytes);
     says(X_TIDEGATE_TOKEN).is_some_and(|word| token.is(word))
         || says(AUTHORIZATION).is_some_and(|told| token.is_in(told))
-}
-
-/// Says once, in the log, that a proxy asks whose word does not count: without it, all of its clients look like one.
-pub(crate) async fn warn_of_strangers(trust: Trust) {
-    let is_forwarded = |(attribute, count): (&str, u64)| FORWARDED.contains(&attribute) && count > 0;
-    while !trust.ignored().any(is_forwarded) {
-        sleep(BETWEEN_LOOKS).await;
-    }
-    let (door, hint) = ("authorize", "name its network in trust.peers");
-    tracing::warn!(door, hint, "forwarding headers of a peer that is not trusted are ignored");
 }
 
 #[cfg(test)]

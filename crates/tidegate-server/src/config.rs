@@ -22,7 +22,7 @@ use tidegate_wire::door::Undecided;
 pub use tidegate_wire::trust::Shown;
 use tidegate_wire::{Trusted, headers};
 
-pub use load::{ConfigError, Given, load};
+pub use load::{ConfigError, DEFAULT_RULES, Given, load};
 pub use setting::{SETTINGS, Setting};
 
 /// Everything that can be set.
@@ -32,6 +32,8 @@ pub struct Config {
     pub listen: Listen,
     /// The directory of rule files, or one such file.
     pub rules: Option<PathBuf>,
+    /// Where envoyproxy/ratelimit would read its rules, if its environment is set: then there must be some.
+    pub ratelimit_folder: Option<PathBuf>,
     /// What connections are served on.
     pub runtime: Runtime,
     /// Where counters live.
@@ -384,6 +386,7 @@ impl Default for Config {
                 admin: Some(SocketAddr::from(([127, 0, 0, 1], 6070))),
             },
             rules: None,
+            ratelimit_folder: None,
             runtime: Runtime::default(),
             store: StoreKind::Memory,
             stores: Vec::new(),

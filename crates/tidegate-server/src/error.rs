@@ -22,6 +22,14 @@ pub enum Error {
         /// As a compiler prints it.
         rendered: String,
     },
+    /// There are no rules, in the place of a server that would not do without.
+    #[error(
+        "there are no rules, so that every request would pass; RUNTIME_ROOT is set as for envoyproxy/ratelimit, and the server does not start without rules\nhint: name their folder with --rules {folder} or TIDEGATE_RULES={folder}, or unset RUNTIME_ROOT", folder = folder.display()
+    )]
+    NoRules {
+        /// Where envoyproxy/ratelimit would read its own.
+        folder: PathBuf,
+    },
     /// A door cannot listen.
     #[error("the {door} door cannot listen on {address}")]
     Listen {
@@ -56,6 +64,12 @@ pub enum Error {
     /// Redis cannot be asked as it was set up.
     #[error("the store cannot be opened: {0}")]
     Redis(#[from] tidegate_redis::client::OpenError),
+    /// Nobody listens where the servers should be.
+    #[error("the store cannot be reached: {refusals}\nhint: start its servers, or correct the address")]
+    Refused {
+        /// The servers, and why each cannot be connected to.
+        refusals: String,
+    },
     /// Nobody says where the servers are.
     #[error("no server of the store could be found; check the address, and that one of its servers runs")]
     NoServer,
@@ -151,6 +165,7 @@ impl Error {
             self,
             Self::RulesUnreadable { .. }
                 | Self::BadRules { .. }
+                | Self::NoRules { .. }
                 | Self::AdminExposed { .. }
                 | Self::Tls { .. }
                 | Self::HalfTls

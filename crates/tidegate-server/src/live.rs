@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use tidegate_redis::Client;
-use tidegate_redis::client::Examined;
+use tidegate_redis::client::{Address, Examined};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use crate::config::{Config, StoreKind};
 use crate::error::Error;
+use crate::reach::{Refusal, refusals};
 use crate::stack;
 
 /// Looks at every server of the configured store; none if counters live in memory.
@@ -22,6 +23,7 @@ pub async fn examine(config: &Config, patience: Duration) -> Result<Vec<Examined
     }
     let mut all = Vec::new();
     for address in addresses {
+        fail_if_refused(address).await?;
         let client = Client::open(address.clone(), stack::asked(config)?, &Handle::current())?;
         // Servers that are not connected by then are looked at all the same: that is a finding.
         let found = timeout(patience, client.ready()).await.is_ok();
@@ -32,4 +34,11 @@ pub async fn examine(config: &Config, patience: Duration) -> Result<Vec<Examined
         all.extend(examined);
     }
     Ok(all)
+}
+
+/// A refusal is told at once; other silence may end, and is waited for.
+async fn fail_if_refused(address: &Address) -> Result<(), Error> {
+    let Some(refusals) = refusals(address).await else { return Ok(()) };
+    let line = |Refusal { server, why }: &Refusal| format!("{server}: {why}");
+    Err(Error::Refused { refusals: refusals.iter().map(line).collect::<Vec<_>>().join(", ") })
 }

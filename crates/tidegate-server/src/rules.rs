@@ -5,6 +5,7 @@ pub(crate) mod files;
 pub(crate) mod reload;
 pub(crate) mod switches;
 pub(crate) mod status;
+mod content;
 mod unread;
 mod loader;
 mod watch;

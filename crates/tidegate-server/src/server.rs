@@ -16,7 +16,6 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::admin::{self, Admin, Known};
-use crate::callers;
 use crate::checkpoint::Keeper;
 use crate::clock::WallClock;
 use crate::config::{Config, StoreKind, sense};
@@ -24,6 +23,8 @@ use crate::cores::Cores;
 use crate::error::Error;
 use crate::health::Health;
 use crate::metrics::{Busiest, Metrics};
+use crate::notices::Notices;
+use crate::reach::{self, Refusal};
 use crate::rules::status::Status;
 use crate::rules::{Loader, Loading, Watch};
 use crate::signals::{self, Stops};
@@ -87,6 +88,32 @@ fn warn_of_store(config: &Config, store: &Stack) {
     }
 }
 
+/// Waits for the servers of the store, unless all of them refuse: then there is nothing to wait for.
+async fn wait_for_store(config: &Config, store: &Stack) {
+    let connected = timeout(STORE_PATIENCE, store.connected());
+    tokio::select! {
+        connected = connected => if connected.is_err() {
+            warn_of_store(config, store);
+        },
+        refusals = reach::until_refused(config) => for Refusal { server, why } in refusals {
+            tracing::warn!(server, error = why, "the store cannot be reached; starting without it");
+        },
+    }
+}
+
+/// Says loudly that everything passes; in the place of envoyproxy/ratelimit that is an error.
+fn warn_without_rules(config: &Config, rules: usize) -> Result<(), Error> {
+    if rules > 0 {
+        return Ok(());
+    }
+    if let Some(folder) = &config.ratelimit_folder {
+        return Err(Error::NoRules { folder: folder.clone() });
+    }
+    let hint = "name a folder of rules with --rules or TIDEGATE_RULES; `tidegate init` writes one";
+    tracing::warn!(hint, "there are no rules: everything passes");
+    Ok(())
+}
+
 /// Loads the rules, opens the doors and serves. It needs a runtime with several threads.
 pub async fn start(config: &Config) -> Result<Running, Error> {
     let Prepared { secret, admin_token, http_token, callers, password, tls, kept } = Prepared::read(config)?;
@@ -106,16 +133,16 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
     let loading =
         Loading { engine: Arc::clone(&engine), status: Arc::clone(&status), clock: clock.clone(), tiers };
     let loader = Loader::start(config.rules.clone(), loading)?;
+    warn_without_rules(config, engine.snapshot().rules())?;
     let health = Arc::new(Health::new().await);
-    if timeout(STORE_PATIENCE, engine.store().connected()).await.is_err() {
-        warn_of_store(config, engine.store());
-    }
+    wait_for_store(config, engine.store()).await;
     let listeners = Listeners::bind(config).await?;
     let addresses = listeners.addresses;
     background.spawn(Watch::new(loader, triggers).run());
     background.spawn(secret::follow(kept));
-    background.spawn(callers::warn_of_strangers(callers.forwarded()));
-    let together = Together::new(Arc::clone(&engine), clock.clone(), addresses).map(Arc::new);
+    background.spawn(Notices::new(Arc::clone(&engine), callers.forwarded()).run());
+    let together = Together::new(Arc::clone(&engine), Arc::clone(&status), clock.clone(), addresses);
+    let together = together.map(Arc::new);
     if let Some(together) = &together {
         background.spawn(Arc::clone(together).run());
     }

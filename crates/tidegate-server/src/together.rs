@@ -16,6 +16,7 @@ use tokio::time::{Interval, MissedTickBehavior, interval, sleep, timeout};
 
 pub(crate) use heard::{Heard, News};
 
+use crate::rules::status::Status;
 use crate::server::Addresses;
 use crate::stack::{Shared, Stack};
 
@@ -31,6 +32,7 @@ const LEAVE_WITHIN: Duration = Duration::from_millis(500);
 /// A node among others.
 pub(crate) struct Together {
     engine: Arc<Engine<Stack>>,
+    status: Arc<Status>,
     clock: Clock,
     id: String,
     addresses: Addresses,
@@ -40,10 +42,15 @@ pub(crate) struct Together {
 
 impl Together {
     /// A node that counts with others, if it does.
-    pub(crate) fn new(engine: Arc<Engine<Stack>>, clock: Clock, addresses: Addresses) -> Option<Self> {
+    pub(crate) fn new(
+        engine: Arc<Engine<Stack>>,
+        status: Arc<Status>,
+        clock: Clock,
+        addresses: Addresses,
+    ) -> Option<Self> {
         engine.store().shared()?;
         let id = format!("{:032x}", random(&clock));
-        Some(Self { engine, clock, id, addresses, heard: Arc::default(), marks: Mutex::default() })
+        Some(Self { engine, status, clock, id, addresses, heard: Arc::default(), marks: Mutex::default() })
     }
 
     pub(crate) fn heard(&self) -> Arc<Heard> {
@@ -145,6 +152,7 @@ impl Together {
             "version": env!("CARGO_PKG_VERSION"),
             "format": tidegate_redis::FORMAT,
             "snapshot": self.engine.snapshot().version(),
+            "rules": self.status.get().hash,
             "http": address(self.addresses.http),
             "grpc": address(self.addresses.grpc),
             "resp": address(self.addresses.resp),

@@ -12,8 +12,8 @@ mod tests;
 
 use std::fmt;
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -25,6 +25,9 @@ pub use peer::{Certificate, Peer};
 
 /// What proxies tell of a request that they ask about: the facts of forwarding headers.
 pub const FORWARDED: [&str; 5] = ["ip", "method", "path", "host", "scheme"];
+
+/// The most callers whose claims did not count that are remembered by their address.
+pub const MAX_IGNORED_PEERS: usize = 20;
 
 /// Where a token stands if `Authorization` is the client's own.
 pub const X_TIDEGATE_TOKEN: HeaderName = HeaderName::from_static("x-tidegate-token");
@@ -69,6 +72,8 @@ struct Policy {
     /// Networks whose word counts for addresses, whatever else it shows: of a proxy further away nothing else can be seen.
     proxies: Trusted,
     guarded: Vec<Guarded>,
+    /// Callers whose claims did not count, for the log.
+    ignored_peers: Mutex<Vec<IpAddr>>,
     /// Where a connection remembers what it may state.
     place: usize,
 }
@@ -136,7 +141,7 @@ impl Trust {
         let tell_addresses = grants.iter().filter(|(may, _)| ip.is_some_and(|ip| may.covers(ip)));
         let proxies = Trusted::all(tell_addresses.filter_map(|(_, grant)| grant.by_network_alone()));
         let grants = grants.into_iter().map(|(may, grant)| (grant, may)).collect();
-        Self(Some(Arc::new(Policy { grants, proxies, guarded, place })))
+        Self(Some(Arc::new(Policy { grants, proxies, guarded, ignored_peers: Mutex::default(), place })))
     }
 
     /// Who sent a request.
@@ -198,6 +203,7 @@ impl Trust {
             return false;
         }
         guarded.ignored.fetch_add(1, Relaxed);
+        policy.note_ignored(caller.address);
         true
     }
 
@@ -219,6 +225,12 @@ impl Trust {
         }
     }
 
+    /// The first callers whose claims did not count.
+    pub fn ignored_peers(&self) -> Vec<IpAddr> {
+        let Some(policy) = &self.0 else { return Vec::new() };
+        policy.ignored_peers.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The attributes that are guarded, and how often each was left out.
     pub fn ignored(&self) -> impl Iterator<Item = (&str, u64)> {
         let guarded = self.0.iter().flat_map(|policy| &policy.guarded);
@@ -238,6 +250,15 @@ impl Policy {
         let knows = |grant: &Grant| grant.token.as_ref().is_some_and(|token| token(word));
         let known = self.grants.iter().filter(|(grant, _)| knows(grant) && grant.is_met_by(peer));
         known.fold(May::NOTHING, |may, (_, granted)| may.and(*granted))
+    }
+
+    /// Remembers a caller. A busy lock is not waited for: the caller will claim something again.
+    #[cold]
+    fn note_ignored(&self, address: Option<IpAddr>) {
+        let (Some(address), Ok(mut peers)) = (address, self.ignored_peers.try_lock()) else { return };
+        if peers.len() < MAX_IGNORED_PEERS && !peers.contains(&address) {
+            peers.push(address);
+        }
     }
 
     fn counts(&self, caller: Caller, attribute: &str) -> bool {

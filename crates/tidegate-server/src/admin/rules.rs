@@ -28,10 +28,12 @@ pub(super) async fn rules(State(admin): State<Arc<Admin>>) -> Response {
 /// `GET /admin/v1/snapshot`.
 pub(super) async fn snapshot(State(admin): State<Arc<Admin>>) -> Response {
     let snapshot = admin.metrics.engine.snapshot();
+    let status = admin.metrics.status.get();
     let counted = |domain: &Domain| Counted { name: domain.name.to_string(), rules: domain.rules.len() };
     let body = Summary {
         version: snapshot.version(),
-        installed_at_ms: milliseconds(admin.metrics.status.get().installed_at),
+        installed_at_ms: milliseconds(status.installed_at),
+        hash: status.hash,
         rules: snapshot.rules(),
         domains: snapshot.domains().map(|domain| counted(domain)).collect(),
     };

@@ -17,7 +17,12 @@ pub struct Given {
     pub flags: Vec<(&'static str, String)>,
     /// Variables with their values: all of the environment, or what a test makes of it.
     pub variables: Vec<(String, String)>,
+    /// The folder of rules that is taken if none is named and it is there.
+    pub default_rules: Option<PathBuf>,
 }
+
+/// The folder of rules that `init` writes and all commands read unless another is named.
+pub const DEFAULT_RULES: &str = "rules";
 
 /// Why there is no configuration.
 #[derive(Debug, thiserror::Error)]
@@ -90,6 +95,10 @@ pub fn load(given: &Given) -> Result<Config, ConfigError> {
             wrong.extend(set(setting, text, &mut config).map_err(said).err());
         }
     }
+    if !config.given.contains("rules") {
+        config.rules.clone_from(&given.default_rules);
+    }
+    config.ratelimit_folder = given.ratelimit_folder();
     match wrong.len() {
         0 => Ok(config),
         1 => Err(wrong.remove(0)),
@@ -153,6 +162,14 @@ impl Given {
                 Some((name, file_of(name).or(meant)?))
             })
             .collect()
+    }
+
+    /// Where envoyproxy/ratelimit would read its rules, by its own variables.
+    fn ratelimit_folder(&self) -> Option<PathBuf> {
+        let root = self.variable("RUNTIME_ROOT").filter(|root| !root.is_empty())?;
+        let below = self.variable("RUNTIME_SUBDIRECTORY").unwrap_or_default();
+        let folder = self.variable("RUNTIME_APPDIRECTORY").unwrap_or("config");
+        Some([root, below, folder].iter().collect())
     }
 
     fn variable(&self, name: &str) -> Option<&str> {

@@ -5,6 +5,8 @@ mod peers;
 #[cfg(test)]
 mod tests;
 
+use std::net::SocketAddr;
+
 use super::{Clients, Config, TrustedPeer};
 use crate::error::Error;
 
@@ -20,6 +22,10 @@ pub(crate) fn check(config: &Config) -> Result<(), Error> {
 pub(crate) fn warn(config: &Config) {
     for (setting, door) in idle(config) {
         tracing::warn!(setting, door, "this door is off");
+    }
+    for (door, address, setting) in open_doors(config) {
+        let hint = format!("set {setting}, or listen on a loopback address");
+        tracing::warn!(door, addr = %address, hint, "this door is open to other machines and asks for no proof");
     }
     if config.trust.peers.iter().any(peers::is_everybody) {
         let hint = "name the networks of your proxies, or a token or a certificate beside them";
@@ -58,6 +64,23 @@ fn nothing_encrypted(config: &Config) -> Option<Error> {
         setting: "tls.doors",
         reason: "no door is encrypted without a certificate; set tls.certificate and tls.private_key, or leave tls.doors out",
     })
+}
+
+/// Doors on addresses that other machines reach, whose callers need neither a token, a password nor a certificate; and the
+/// setting that changes it.
+fn open_doors(config: &Config) -> Vec<(&'static str, SocketAddr, &'static str)> {
+    let (listen, tls) = (&config.listen, &config.tls);
+    let doors = [
+        ("grpc", listen.grpc, "tls.client_authorities", false),
+        ("http", listen.http, "http.token_file", config.http_token.is_some()),
+        ("resp", listen.resp, "resp.password_file", config.resp.password_file.is_some()),
+    ];
+    let is_open = |door: &str, proves: bool| !proves && !(tls.covers(door) && tls.asks_clients());
+    let doors = doors.into_iter().filter(|(door, .., proves)| is_open(door, *proves));
+    doors
+        .filter_map(|(door, address, setting, _)| Some((door, address?, setting)))
+        .filter(|(_, address, _)| !address.ip().is_loopback())
+        .collect()
 }
 
 /// Settings of doors that are off, and those doors.

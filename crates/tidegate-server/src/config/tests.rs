@@ -18,6 +18,7 @@ fn given(flags: &[(&'static str, &str)], variables: &[(&str, &str)], config: Opt
         config,
         flags: flags.iter().map(|(key, text)| (*key, (*text).to_owned())).collect(),
         variables: variables.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned())).collect(),
+        default_rules: None,
     }
 }
 
@@ -357,4 +358,22 @@ fn a_peer_that_cannot_be_known_is_said_with_its_place() {
         assert!(error.contains(says), "{peer}: {error}");
         assert!(error.contains(":3:"), "it says where: {error}");
     }
+}
+
+#[test]
+fn default_rules_are_taken_unless_named() {
+    let default_rules = Some(PathBuf::from("rules"));
+    let nothing = Given { default_rules: default_rules.clone(), ..Given::default() };
+    assert_eq!(load(&nothing).unwrap().rules, default_rules);
+    let named = Given { default_rules, ..given(&[("rules", "other")], &[], None) };
+    assert_eq!(load(&named).unwrap().rules, Some("other".into()));
+}
+
+#[test]
+fn knows_where_ratelimit_reads_rules() {
+    let folder = |variables: &[(&str, &str)]| load(&given(&[], variables, None)).unwrap().ratelimit_folder;
+    assert_eq!(folder(&[]), None);
+    assert_eq!(folder(&[("RUNTIME_ROOT", "")]), None);
+    let variables = [("RUNTIME_ROOT", "/data"), ("RUNTIME_SUBDIRECTORY", "ratelimit")];
+    assert_eq!(folder(&variables), Some("/data/ratelimit/config".into()));
 }

@@ -16,6 +16,7 @@ pub(super) fn write(text: &mut Text, metrics: &Metrics) {
     throttles(text, metrics);
     durations(text, metrics);
     troubles(text, metrics);
+    unknown_domains(text, metrics);
     failed_open(text, metrics);
     store(text, metrics);
     rules(text, metrics);
@@ -142,6 +143,18 @@ fn troubles(text: &mut Text, metrics: &Metrics) {
     }
     text.family("ratelimit_held", Kind::Gauge, "Decisions that hold slots or reservations.")
         .value(&[], engine.held());
+}
+
+/// Domains that the rules do not have, by name within a bound.
+fn unknown_domains(text: &mut Text, metrics: &Metrics) {
+    let unknown = metrics.engine.observed().unknown_names();
+    let help =
+        "Questions about domains that the rules do not have, by name; further names are summed as `other`.";
+    text.family("ratelimit_unknown_domain_total", Kind::Counter, help);
+    for (domain, count) in unknown.named() {
+        text.value(&[("domain", &domain)], count);
+    }
+    text.value(&[("domain", OTHER)], unknown.others());
 }
 
 /// What passed without a count, and what was too much of that.

@@ -13,6 +13,7 @@ pub(super) const RELAXED: Ordering = Ordering::Relaxed;
 pub(super) fn write(text: &mut Text, metrics: &Metrics) {
     ways(text, metrics);
     claims(text, metrics);
+    ignored_peers(text, metrics);
     connections(text, metrics);
     strangers(text, metrics);
     cores(text, metrics);
@@ -61,6 +62,17 @@ fn claims(text: &mut Text, metrics: &Metrics) {
                 text.value(&[("door", door), ("attribute", attribute)], count);
             }
         }
+    }
+}
+
+/// Peers of forward-auth whose claims were left out.
+fn ignored_peers(text: &mut Text, metrics: &Metrics) {
+    let help = "Peers of forward-auth that are not trusted and told of a request; at most 20 are remembered.";
+    text.family("ratelimit_untrusted_peers", Kind::Gauge, help);
+    let http = metrics.doors.iter().find(|one| one.name == "http").and_then(|one| one.door.as_ref());
+    if let Some(door) = http {
+        let count = door.settings().forward_trust.ignored_peers().len();
+        text.value(&[("door", "authorize")], count);
     }
 }
 

@@ -11,6 +11,7 @@ use tidegate_rules::apart::Tier;
 use tidegate_rules::{Severity, Snapshot, Source, compile};
 use tidegate_wire::door::Clock;
 
+use super::content::content_hash;
 use super::files::{self, Fingerprint, Reading};
 use super::reload::{FileReport, Outcome, Reloaded, Remark, Texts, reconcile};
 use super::status::{Attempt, Status};
@@ -108,11 +109,11 @@ impl Loader {
     fn apply(&mut self, why: &'static str, reloaded: Reloaded) -> Outcome {
         let Reloaded { outcome, snapshot, texts, files } = reloaded;
         let had_rules = self.to.engine.snapshot().rules() > 0;
+        let gone = gone(&self.texts, &texts);
+        self.texts = texts;
         if let Some(snapshot) = snapshot {
             self.install(snapshot);
         }
-        let gone = gone(&self.texts, &texts);
-        self.texts = texts;
         log(&files);
         self.tell_idle_switches();
         let (files_count, version) = (files.len(), self.version);
@@ -148,7 +149,7 @@ impl Loader {
             );
         }
         self.to.engine.install(snapshot.with_version(self.version));
-        self.to.status.installed(self.version, (self.to.clock)());
+        self.to.status.installed(self.version, content_hash(&self.texts), (self.to.clock)());
     }
 
     fn note(

@@ -12,6 +12,8 @@ use super::switches::Switches;
 pub(crate) struct RulesStatus {
     /// The version in force.
     pub version: u64,
+    /// A hash of the texts in force, the same on every node with the same files.
+    pub hash: String,
     /// Since when it is.
     pub installed_at: Timestamp,
     /// When all files were last in force as they were written.
@@ -70,9 +72,9 @@ impl Status {
     }
 
     /// Takes note of a version that came into force.
-    pub(crate) fn installed(&self, version: u64, at: Timestamp) {
+    pub(crate) fn installed(&self, version: u64, hash: String, at: Timestamp) {
         let mut status = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
-        (status.version, status.installed_at) = (version, at);
+        (status.version, status.hash, status.installed_at) = (version, hash, at);
     }
 
     /// Takes note of a reading.

@@ -13,6 +13,8 @@ use crate::rules::status::{Attempt, RulesStatus};
 pub(crate) struct Status {
     /// The version of the rules in force.
     pub(super) version: u64,
+    /// A hash of what the files say, the same on every node with the same files.
+    hash: String,
     installed_at_ms: u64,
     /// When all files were last in force as they were written.
     last_success_at_ms: u64,
@@ -113,6 +115,8 @@ struct LimitTold {
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Summary {
     pub(super) version: u64,
+    /// A hash of what the files say, the same on every node with the same files.
+    pub(super) hash: String,
     pub(super) installed_at_ms: u64,
     pub(super) rules: usize,
     pub(super) domains: Vec<Counted>,
@@ -131,6 +135,7 @@ impl Status {
         let failed = status.last.as_ref().filter(|last| !last.outcome.is_success());
         Self {
             version: status.version,
+            hash: status.hash.clone(),
             installed_at_ms: milliseconds(status.installed_at),
             last_success_at_ms: milliseconds(status.succeeded_at),
             last_reload: status.last.as_ref().map(Reload::of),

@@ -124,3 +124,19 @@ fn a_network_that_everybody_is_in_is_noticed_unless_something_else_must_be_shown
     assert!(!peers::is_everybody(&of(&["10.0.0.0/8", "fc00::/7"])));
     assert!(!peers::is_everybody(&certified()));
 }
+
+#[test]
+fn tells_open_public_doors() {
+    let open = |config: &Config| open_doors(config).iter().map(|(door, ..)| *door).collect::<Vec<_>>();
+    let mut config = Config::default();
+    assert_eq!(open(&config), ["grpc", "http"], "a default server listens everywhere");
+    config.listen.resp = Some(([192, 0, 2, 1], 6380).into());
+    config.http_token = Some("token".into());
+    assert_eq!(open(&config), ["grpc", "resp"]);
+    config.resp.password_file = Some("password".into());
+    config.listen.grpc = Some(([127, 0, 0, 1], 8081).into());
+    assert_eq!(open(&config), [""; 0]);
+    let certificate = Some("server.crt".into());
+    let tls = Tls { certificate, client_authorities: Some("ca.crt".into()), ..Tls::default() };
+    assert_eq!(open(&Config { tls, ..Config::default() }), [""; 0], "certificates are proof");
+}

@@ -1,0 +1,39 @@
+//! A short name for what the rule files say, the same on every node with the same files.
+
+use ring::digest::{Context, SHA256};
+
+use super::reload::Texts;
+
+/// How many bytes of the hash are told.
+const SHOWN_BYTES: usize = 8;
+
+/// A hash of the texts. The names of files do not count: nodes may keep them in different folders.
+pub(crate) fn content_hash(texts: &Texts) -> String {
+    let mut sorted: Vec<&str> = texts.values().map(String::as_str).collect();
+    sorted.sort_unstable();
+    let mut context = Context::new(&SHA256);
+    for text in sorted {
+        context.update(&(text.len() as u64).to_be_bytes());
+        context.update(text.as_bytes());
+    }
+    let digest = context.finish();
+    digest.as_ref().iter().take(SHOWN_BYTES).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hash(files: &[(&str, &str)]) -> String {
+        let own = |(name, text): &(&str, &str)| ((*name).to_owned(), (*text).to_owned());
+        content_hash(&files.iter().map(own).collect())
+    }
+
+    #[test]
+    fn hash_depends_on_texts_alone() {
+        let both = hash(&[("/a/one.yaml", "x"), ("/a/two.yaml", "y")]);
+        assert_eq!(both, hash(&[("/b/1.yaml", "y"), ("/b/2.yaml", "x")]));
+        assert_ne!(both, hash(&[("/a/one.yaml", "xy"), ("/a/two.yaml", "")]));
+        assert_eq!((both.len(), both == hash(&[])), (16, false));
+    }
+}
