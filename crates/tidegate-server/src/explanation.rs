@@ -6,14 +6,20 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use tidegate_engine::explain::{Charged, Explained, Explanation, Part};
+use tidegate_rules::Snapshot;
+use tidegate_rules::diagnostic::nearest;
 use tidegate_rules::rule::Mode;
 
 /// Which rules a check meets, and why not the others.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "Explanation")]
 pub(crate) struct Told {
+    /// The domain that was asked about.
+    domain: String,
     /// Whether the rules have the domain.
     known_domain: bool,
+    /// The domain of the rules with the nearest name, if they do not have that one.
+    nearest_domain: Option<String>,
     /// The tenant that counters live with, if the domain has one and the request names it.
     tenant: Option<String>,
     /// What followed from what the request said.
@@ -73,16 +79,21 @@ struct ChargeTold {
     counter: String,
 }
 
-/// The same as JSON.
+/// An explanation for a domain under some rules, as JSON.
 #[expect(clippy::missing_panics_doc, reason = "what cannot fail needs no warning")]
-pub fn to_json(explanation: &Explanation) -> Value {
-    serde_json::to_value(Told::of(explanation)).expect("texts and numbers under text names are always JSON")
+pub fn to_json(explanation: &Explanation, domain: &str, snapshot: &Snapshot) -> Value {
+    serde_json::to_value(Told::of(explanation, domain, snapshot))
+        .expect("texts and numbers under text names are always JSON")
 }
 
 impl Told {
-    fn of(explanation: &Explanation) -> Self {
+    fn of(explanation: &Explanation, domain: &str, snapshot: &Snapshot) -> Self {
+        let known = || snapshot.domains().map(|domain| &*domain.name);
+        let nearest = if explanation.known_domain { None } else { nearest(domain, known()) };
         Self {
+            domain: domain.to_owned(),
             known_domain: explanation.known_domain,
+            nearest_domain: nearest.map(str::to_owned),
             tenant: explanation.tenant.clone(),
             derived: explanation.derived.iter().cloned().collect(),
             alone: explanation.alone.clone(),

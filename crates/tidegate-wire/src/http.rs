@@ -14,6 +14,7 @@
 //! request. Health routes, time-outs and what else belongs to a listener are the server's.
 
 mod fields;
+mod domain;
 mod once;
 mod body;
 mod patience;

@@ -9,15 +9,16 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value};
-use tidegate_engine::Check;
+use tidegate_core::Timestamp;
 use tidegate_engine::check::{MAX_ATTRIBUTES, MAX_NAME_BYTES, MAX_VALUE_BYTES};
 use tidegate_engine::explain::explain;
+use tidegate_engine::{Check, Descriptor};
 
 use super::Admin;
 use crate::explanation;
 use crate::http::{json_body, problem};
 
-const SHAPE: &str = r#"write {"domain": "api", "attributes": {"path": "/x"}, "at": "2026-12-24T18:00:00Z"}"#;
+const SHAPE: &str = r#"write {"domain": "api", "attributes": {"path": "/x"}, "descriptors": [[["key", "value"]]], "at": "2026-12-24T18:00:00Z"}"#;
 
 /// Instants in their plainest form.
 const AT: &str = "^(19[7-9][0-9]|20[0-9]{2})-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$";
@@ -33,15 +34,27 @@ impl JsonSchema for Explain {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "object",
-            "required": ["domain"],
             "additionalProperties": false,
             "properties": {
-                "domain": { "type": "string", "minLength": 1, "maxLength": MAX_NAME_BYTES },
+                "domain": {
+                    "description": "It may be left out if the rules have just one.",
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": MAX_NAME_BYTES,
+                },
                 "attributes": {
                     "type": "object",
                     "maxProperties": MAX_ATTRIBUTES,
                     "propertyNames": { "maxLength": MAX_NAME_BYTES },
                     "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": MAX_VALUE_BYTES },
+                },
+                "descriptors": {
+                    "description": "Lists of entries, each a key and a value, as in a check.",
+                    "type": "array",
+                    "items": {
+                        "type": "array",
+                        "items": { "type": "array", "items": { "type": "string" }, "minItems": 2, "maxItems": 2 },
+                    },
                 },
                 "at": {
                     "description": "When; now unless it is said. Any date and time of RFC 3339 since 1970 will do.",
@@ -54,40 +67,110 @@ impl JsonSchema for Explain {
     }
 }
 
+/// A question as it came.
+#[derive(Debug, PartialEq, Eq)]
+struct Asked {
+    /// The rules may have only one domain, which then need not be named.
+    domain: Option<String>,
+    attributes: Pairs,
+    descriptors: Vec<Pairs>,
+    at: Option<Timestamp>,
+}
+
+type Pairs = Vec<(String, String)>;
+
 pub(super) async fn explain_check(State(admin): State<Arc<Admin>>, body: Bytes) -> Response {
-    let Ok(Value::Object(body)) = serde_json::from_slice(&body) else {
-        return problem(StatusCode::BAD_REQUEST, SHAPE);
+    let Some(asked) = Asked::read(&body) else { return problem(StatusCode::BAD_REQUEST, SHAPE) };
+    let snapshot = admin.metrics.engine.snapshot();
+    let sole = || snapshot.sole_domain().map(|domain| domain.name.to_string());
+    let Some(domain) = asked.domain.clone().or_else(sole) else {
+        return problem(StatusCode::BAD_REQUEST, "name the `domain`: the rules do not have just one");
     };
-    if body.keys().any(|key| !["domain", "attributes", "at"].contains(&key.as_str())) {
-        return problem(StatusCode::BAD_REQUEST, SHAPE);
-    }
-    let (Some(domain), Some(attributes)) = (body.get("domain").and_then(Value::as_str), attributes(&body))
-    else {
-        return problem(StatusCode::BAD_REQUEST, SHAPE);
-    };
-    let at = match body.get("at").map(|at| at.as_str().and_then(tidegate_rules::schedule::instant)) {
-        Some(None) => return problem(StatusCode::BAD_REQUEST, SHAPE),
-        Some(Some(at)) => at,
-        None => admin.metrics.clock.now(),
-    };
-    let pairs: Vec<(&str, &str)> =
-        attributes.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let check = Check { attributes: &pairs, ..Check::new(domain) };
-    match explain(&check, &admin.metrics.engine.snapshot(), at) {
-        Ok(said) => json_body(StatusCode::OK, &explanation::to_json(&said)),
+    let attributes = borrowed(&asked.attributes);
+    let entries: Vec<_> = asked.descriptors.iter().map(|entries| borrowed(entries)).collect();
+    let descriptors: Vec<_> =
+        entries.iter().map(|entries| Descriptor { entries, limit: None, cost: None }).collect();
+    let check = Check { attributes: &attributes, descriptors: &descriptors, ..Check::new(&domain) };
+    match explain(&check, &snapshot, asked.at.unwrap_or_else(|| admin.metrics.clock.now())) {
+        Ok(said) => json_body(StatusCode::OK, &explanation::to_json(&said, &domain, &snapshot)),
         Err(malformed) => problem(StatusCode::BAD_REQUEST, &malformed.to_string()),
     }
 }
 
-fn attributes(body: &Map<String, Value>) -> Option<Vec<(String, String)>> {
+impl Asked {
+    fn read(body: &[u8]) -> Option<Self> {
+        let Ok(Value::Object(body)) = serde_json::from_slice(body) else { return None };
+        let known = ["domain", "attributes", "descriptors", "at"];
+        if body.keys().any(|key| !known.contains(&key.as_str())) {
+            return None;
+        }
+        let at = |at: &Value| at.as_str().and_then(tidegate_rules::schedule::instant);
+        Some(Self {
+            domain: body
+                .get("domain")
+                .map(|domain| domain.as_str().map(str::to_owned).ok_or(()))
+                .transpose()
+                .ok()?,
+            attributes: attributes(&body)?,
+            descriptors: descriptors(&body)?,
+            at: body.get("at").map(|value| at(value).ok_or(())).transpose().ok()?,
+        })
+    }
+}
+
+fn attributes(body: &Map<String, Value>) -> Option<Pairs> {
     let Some(attributes) = body.get("attributes") else { return Some(Vec::new()) };
-    let pair = |(name, value): (&String, &Value)| {
-        let value = match value {
-            Value::String(text) => text.clone(),
-            Value::Number(_) | Value::Bool(_) => value.to_string(),
-            _ => return None,
-        };
-        Some((name.clone(), value))
+    attributes.as_object()?.iter().map(|(name, value)| Some((name.clone(), text(value)?))).collect()
+}
+
+/// `[[["key", "value"], …], …]`, as in a check.
+fn descriptors(body: &Map<String, Value>) -> Option<Vec<Pairs>> {
+    let Some(descriptors) = body.get("descriptors") else { return Some(Vec::new()) };
+    let entry = |entry: &Value| match entry.as_array()?.as_slice() {
+        [Value::String(key), value] => Some((key.clone(), text(value)?)),
+        _ => None,
     };
-    attributes.as_object()?.iter().map(pair).collect()
+    let descriptor = |descriptor: &Value| descriptor.as_array()?.iter().map(entry).collect();
+    descriptors.as_array()?.iter().map(descriptor).collect()
+}
+
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+fn borrowed(pairs: &Pairs) -> Vec<(&str, &str)> {
+    pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_descriptors_and_attributes() {
+        let body = r#"{"attributes": {"n": 1}, "descriptors": [[["key", "value"], ["n", 2]], []]}"#;
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let expected = Asked {
+            domain: None,
+            attributes: vec![pair("n", "1")],
+            descriptors: vec![vec![pair("key", "value"), pair("n", "2")], vec![]],
+            at: None,
+        };
+        assert_eq!(Asked::read(body.as_bytes()), Some(expected));
+        for wrong in [
+            "",
+            "[]",
+            r#"{"domain": 1}"#,
+            r#"{"at": "soon"}"#,
+            r#"{"descriptor": []}"#,
+            r#"{"descriptors": [["key", "value"]]}"#,
+            r#"{"descriptors": [[["key"]]]}"#,
+        ] {
+            assert_eq!(Asked::read(wrong.as_bytes()), None, "{wrong}");
+        }
+    }
 }

@@ -66,7 +66,8 @@ impl<S: Store + 'static> Door<S> {
 
 /// A check, owned.
 pub(crate) struct Question {
-    pub(crate) domain: String,
+    /// Without it, the only domain of the rules is meant.
+    pub(crate) domain: Option<String>,
     pub(crate) attributes: Vec<(String, String)>,
     pub(crate) descriptors: Vec<Vec<(String, String)>>,
     pub(crate) cost: u64,
@@ -100,7 +101,7 @@ impl Question {
         patience: Option<Duration>,
     ) -> Check<'q> {
         Check {
-            domain: &self.domain,
+            domain: self.domain.as_deref().unwrap_or_default(),
             attributes: &pairs.attributes,
             descriptors,
             cost: self.cost,

@@ -7,6 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Value, json as value};
 use tidegate_engine::{Check, Decision, LimitView, Malformed};
+use tidegate_rules::diagnostic::nearest;
 use tidegate_store::Store;
 
 use super::json;
@@ -73,6 +74,9 @@ pub(super) struct Told {
     delay_ms: Option<u64>,
     /// Every limit that had a word in it.
     limits: Vec<Line>,
+    /// The domain with the nearest name, if the rules do not have the one that was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nearest_domain: Option<String>,
 }
 
 /// A limit and what it said.
@@ -128,7 +132,10 @@ impl Answer {
     }
 
     fn of<S: Store + 'static>(door: &Door<S>, check: &Check<'_>, decision: &Decision) -> Self {
-        let (outside, told) = (door.tell(check, decision), Told::of(decision));
+        let (outside, mut told) = (door.tell(check, decision), Told::of(decision));
+        if decision.domain().is_none() {
+            told.nearest_domain = nearest_domain(door, check.domain);
+        }
         let said = match outside.problem {
             None => Said::Decision(told),
             Some(problem) => Said::Problem(told.into_members_of(problem)),
@@ -182,6 +189,7 @@ impl Told {
             snapshot: decision.version,
             delay_ms: (decision.delay_us > 0).then(|| milliseconds(decision.delay_us)),
             limits: decision.limits().map(|view| Line::of(&view)).collect(),
+            nearest_domain: None,
         }
     }
 
@@ -204,6 +212,10 @@ impl Told {
         json::number_or_null(&mut out, self.delay_ms);
         out.extend_from_slice(br#","limits":"#);
         json::list(&mut out, &self.limits, |out, line| line.write(out));
+        if let Some(domain) = &self.nearest_domain {
+            out.extend_from_slice(br#","nearest_domain":"#);
+            json::text(&mut out, domain);
+        }
         out.push(b'}');
         out
     }
@@ -254,6 +266,12 @@ impl Line {
     }
 }
 
+#[cold]
+fn nearest_domain<S: Store + 'static>(door: &Door<S>, asked: &str) -> Option<String> {
+    let snapshot = door.engine().snapshot();
+    nearest(asked, snapshot.domains().map(|domain| &*domain.name)).map(str::to_owned)
+}
+
 pub(super) fn misunderstood(malformed: &Malformed) -> Problem {
     let status = match malformed {
         Malformed::IdempotencyConflict => StatusCode::UNPROCESSABLE_ENTITY,
@@ -286,9 +304,10 @@ mod tests {
             snapshot in any::<u64>(),
             delay_ms in any::<Option<u64>>(),
             limits in prop::collection::vec(line(), 0..4),
+            nearest_domain in any::<Option<String>>(),
         ) {
             let (id, reason) = (DecisionId::of_ticket(Ticket(id)), reason.into());
-            let told = Told { decision: "allow", id, denied_by, reason, state: "exact", snapshot, delay_ms, limits };
+            let told = Told { decision: "allow", id, denied_by, reason, state: "exact", snapshot, delay_ms, limits, nearest_domain };
             let (written, serialized) = (told.to_json(), serde_json::to_vec(&told).unwrap());
             prop_assert_eq!(String::from_utf8(written).unwrap(), String::from_utf8(serialized).unwrap());
         }

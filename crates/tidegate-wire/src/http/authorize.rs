@@ -29,7 +29,8 @@ use query::Query;
 
 pub(super) async fn authorize<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
     let (parts, _unread) = request.into_parts();
-    let query = match Query::read(parts.uri.query().unwrap_or_default()) {
+    let query = Query::read(parts.uri.query().unwrap_or_default());
+    let query = match query.and_then(|query| query.in_domain_of(&door)) {
         Ok(query) => query,
         Err(wrong) => return body::refuse(&door, &wrong.into()).into_response(),
     };

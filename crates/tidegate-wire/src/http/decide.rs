@@ -165,6 +165,7 @@ async fn just_one<S: Store + 'static>(
     let asked = asked(door, (request.headers(), request.extensions().get()), Ask::Check);
     let (value, _share) = body::read(door, request, ContentType::Json).await?;
     let (question, ask) = read(value)?;
+    let question = question.in_domain_of(door)?;
     Ok(decide(door, question, Asked { ask, ..asked }).await.respond())
 }
 
@@ -182,7 +183,10 @@ async fn at_length<S: Store + 'static>(
             fields.finish()?;
             many(door, checks, asked).await
         }
-        value => Ok(decide(door, Question::read(value)?, asked).await.respond()),
+        value => {
+            let question = Question::read(value)?.in_domain_of(door)?;
+            Ok(decide(door, question, asked).await.respond())
+        }
     }
 }
 
@@ -198,7 +202,8 @@ async fn many<S: Store + 'static>(
         return Err(Problem::of_request(StatusCode::BAD_REQUEST, detail));
     }
     // All are read before the first is asked: a tree of JSON takes many times the room of what it says.
-    let questions: Vec<_> = checks.into_iter().map(Question::read).collect();
+    let read = |check| Question::read(check)?.in_domain_of(door);
+    let questions: Vec<_> = checks.into_iter().map(read).collect();
     let mut results = Vec::with_capacity(count);
     for question in questions {
         let answer = match question {

@@ -3,9 +3,11 @@
 pub(super) mod schema;
 
 use serde_json::Value;
-use tidegate_store::Hold;
+use tidegate_store::{Hold, Store};
 
+use super::domain::sole_domain;
 use super::fields::{Fields, Wrong, kind};
+use crate::door::Door;
 use crate::door::question::{self, Question};
 
 impl Question {
@@ -32,9 +34,17 @@ impl Question {
         fields.finish().map(|()| (question, charged_at_ms))
     }
 
+    /// Takes the only domain of the rules if the check names none.
+    pub(super) fn in_domain_of<S: Store + 'static>(mut self, door: &Door<S>) -> Result<Self, Wrong> {
+        if self.domain.is_none() {
+            self.domain = Some(sole_domain(door, "the check")?);
+        }
+        Ok(self)
+    }
+
     fn take(fields: &mut Fields) -> Result<Self, Wrong> {
         Ok(Self {
-            domain: fields.text(&["domain"])?.ok_or_else(|| fields.missing("domain"))?,
+            domain: fields.text(&["domain"])?,
             attributes: attributes(fields)?,
             descriptors: descriptors(fields)?,
             cost: fields.count(&["cost"])?.unwrap_or(1),

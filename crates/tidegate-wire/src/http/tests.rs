@@ -11,6 +11,7 @@ mod trusting;
 use axum::body::Body;
 use http::{HeaderMap, Request, StatusCode};
 use serde_json::{Value, json};
+use tidegate_rules::{Source, compile};
 use tidegate_store::{Reference, Store};
 use tower::ServiceExt as _;
 
@@ -184,4 +185,34 @@ async fn a_domain_without_rules_lets_everything_pass() {
     let (door, _) = door_to(Reference::new(), RULES, DoorSettings::default());
     let back = post(&door, "/v1/check", json!({ "domain": "other" })).await;
     assert_eq!((back.status.as_u16(), &back.body["reason"]), (200, &json!("no-such-domain")));
+}
+
+/// Puts rules with two domains in force.
+fn add_domain(door: &Door<Reference>) {
+    let other = Source::new("other.yaml", "domain: other\nrules: [{ name: a, by: [user], limit: 1/s }]");
+    let sources = vec![Source::new("api.yaml", RULES), other];
+    door.engine().install(compile(sources).snapshot.unwrap());
+}
+
+#[tokio::test]
+async fn sole_domain_need_not_be_named() {
+    let (door, _) = door(RULES);
+    let alice = json!({ "attributes": { "user": "alice" } });
+    let back = post(&door, "/v1/check", &alice).await;
+    assert_eq!(back.body["limits"][0]["rule"], "per-user");
+    assert_eq!(statuses(&post(&door, "/v1/check", json!([alice, alice])).await), [200, 429]);
+    add_domain(&door);
+    let back = post(&door, "/v1/check", &alice).await;
+    let said = back.problem(400);
+    assert!(said.contains("the check has no `domain`, and the rules do not have just one"), "{said}");
+}
+
+#[tokio::test]
+async fn unknown_domain_names_the_nearest() {
+    let (door, _) = door_to(Reference::new(), RULES, DoorSettings::default());
+    for (domain, nearest) in [("apo", json!("api")), ("elsewhere", Value::Null)] {
+        let back = post(&door, "/v1/check", json!({ "domain": domain })).await;
+        assert_eq!((back.status.as_u16(), &back.body["nearest_domain"]), (200, &nearest), "{domain}");
+    }
+    assert_eq!(post(&door, "/v1/check", alice()).await.body.get("nearest_domain"), None);
 }

@@ -8,7 +8,7 @@ pub(super) fn question(message: proto::CheckRequest) -> Question {
         descriptor.entries.into_iter().map(|entry| (entry.key, entry.value)).collect()
     };
     Question {
-        domain: message.domain,
+        domain: Some(message.domain),
         attributes: message.attributes.into_iter().collect(),
         descriptors: message.descriptors.into_iter().map(entries).collect(),
         cost: message.cost.unwrap_or(1),

@@ -6,7 +6,11 @@ use std::time::Duration;
 use http::{HeaderName, StatusCode};
 use tidegate_engine::check::{MAX_ATTRIBUTES, MAX_COST, MAX_NAME_BYTES, MAX_VALUE_BYTES};
 
+use tidegate_store::Store;
+
 use super::percent::decoded;
+use crate::door::Door;
+use crate::http::domain::sole_domain;
 use crate::http::fields::Wrong;
 
 /// What the address says.
@@ -64,15 +68,23 @@ impl<'u> Query<'u> {
             // One header may be several attributes.
             said.extend(Some(name).filter(|name| !name.starts_with("header.")));
         }
-        if read.domain.is_empty() {
-            return Err(wrong("the address has no `domain`; write /v1/authorize?domain=api"));
-        }
         Ok(read)
+    }
+
+    /// Takes the only domain of the rules if the address names none.
+    pub(super) fn in_domain_of<S: Store + 'static>(mut self, door: &Door<S>) -> Result<Self, Wrong> {
+        if self.domain.is_empty() {
+            self.domain = sole_domain(door, "the address")?.into();
+        }
+        Ok(self)
     }
 
     fn take(&mut self, name: &str, value: Cow<'u, str>) -> Result<(), Wrong> {
         match name {
             "domain" => {
+                if value.is_empty() {
+                    return Err(wrong("the address has no `domain`; write /v1/authorize?domain=api"));
+                }
                 short("a domain", &value, MAX_NAME_BYTES)?;
                 self.domain = value;
             }

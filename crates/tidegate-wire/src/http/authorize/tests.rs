@@ -5,6 +5,7 @@ mod claims;
 use axum::body::Body;
 use http::{HeaderMap, Request};
 use serde_json::Value;
+use tidegate_rules::{Source, compile};
 use tidegate_store::{Reference, Store};
 use tower::ServiceExt as _;
 
@@ -142,7 +143,6 @@ fn unreadable() -> Body {
 async fn an_address_that_cannot_be_meant_is_told_what_to_write() {
     let door = door();
     for (query, told) in [
-        ("", "write /v1/authorize?domain=api"),
         ("domain=", "has no `domain`"),
         ("domain=api&deny_status=200", "`deny_status` should be a status from 400 to 599"),
         ("domain=api&cost=-1", "`cost` should be a whole number"),
@@ -157,7 +157,7 @@ async fn an_address_that_cannot_be_meant_is_told_what_to_write() {
         assert_eq!(back.status, 400, "{query}");
         assert!(detail.contains(told) && !detail.contains("secret-word"), "{query}: {detail}");
     }
-    assert_eq!(door.malformed(), 9);
+    assert_eq!(door.malformed(), 8);
 }
 
 #[tokio::test]
@@ -176,4 +176,19 @@ async fn whoever_serves_the_request_is_told_to_hold_it_back() {
     let held = ask(&door, PROXY, "domain=api", &about).await;
     assert_eq!(held.status, 200);
     assert!(held.headers.contains_key("x-tidegate-delay-ms"), "{:?}", held.headers);
+}
+
+#[tokio::test]
+async fn sole_domain_need_not_be_named() {
+    let door = door();
+    let query = "header.x-api-key=api_key";
+    for status in [200, 429] {
+        assert_eq!(ask(&door, PROXY, query, &[("x-api-key", "k1")]).await.status, status);
+    }
+    let other = Source::new("other.yaml", "domain: other\nrules: [{ name: a, by: [user], limit: 1/s }]");
+    let sources = vec![Source::new("api.yaml", RULES), other];
+    door.engine().install(compile(sources).snapshot.unwrap());
+    let back = ask(&door, PROXY, query, &[("x-api-key", "k1")]).await;
+    assert_eq!(back.status, 400);
+    assert!(back.detail().contains("the address has no `domain`"), "{}", back.detail());
 }

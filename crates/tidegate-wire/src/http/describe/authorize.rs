@@ -62,8 +62,7 @@ fn parameters() -> [(&'static str, Value); 6] {
     let domain = json!({
         "name": "domain",
         "in": "query",
-        "required": true,
-        "description": "The domain of the rules.",
+        "description": "The domain of the rules. It may be left out if the rules have just one.",
         "schema": { "type": "string", "minLength": 1, "maxLength": 256 },
         "example": "api",
     });

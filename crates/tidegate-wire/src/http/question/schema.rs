@@ -104,7 +104,6 @@ fn object(description: &str, properties: &Value) -> Schema {
     json_schema!({
         "description": description,
         "type": "object",
-        "required": ["domain"],
         "additionalProperties": false,
         "properties": properties,
     })
@@ -128,8 +127,8 @@ pub(crate) fn attributes(types: &[&str], description: &str) -> Value {
 fn properties() -> Value {
     json!({
         "domain": {
-            "description": "The domain whose rules apply.",
-            "type": "string",
+            "description": "The domain whose rules apply. It may be left out if the rules have just one.",
+            "type": ["string", "null"],
             "minLength": 1,
             "maxLength": MAX_NAME_BYTES,
         },

@@ -1,0 +1,14 @@
+//! The domain of a question that names none: the only one of the rules.
+
+use tidegate_store::Store;
+
+use super::fields::Wrong;
+use crate::door::Door;
+
+/// The only domain of the rules in force; an error if there are several, or none.
+pub(super) fn sole_domain<S: Store + 'static>(door: &Door<S>, what: &str) -> Result<String, Wrong> {
+    let snapshot = door.engine().snapshot();
+    let domain = snapshot.sole_domain().map(|domain| domain.name.to_string());
+    domain
+        .ok_or_else(|| Wrong(format!("{what} has no `domain`, and the rules do not have just one; name it")))
+}
