@@ -12,18 +12,20 @@ use crate::init::InitArgs;
 use crate::nodes::NodesArgs;
 use crate::openapi::OpenapiArgs;
 use crate::rules::RulesArgs;
+use crate::settle::{CancelArgs, CommitArgs, ReleaseArgs};
 use crate::snippet::SnippetArgs;
 use crate::validate::ValidateArgs;
 
 const EXAMPLES: &str = "\
 Examples:
-  tidegate serve                          a server in memory, without rules: everything passes
-  tidegate serve --rules rules/           with the rules of a directory, read again when they change
+  tidegate init                           rules to start from, in the folder rules
+  tidegate validate                       what is wrong with them, and what they come to
+  tidegate serve                          a server with them, read again when they change
+  tidegate serve --rules DIR              with the rules of another folder
   tidegate serve --config tidegate.yaml   with everything in a file
-  tidegate init rules/                    rules to start from
-  tidegate validate rules/                what is wrong with them, and what they come to
-  tidegate explain rules/ path=/x         which rules a request meets, and why not the others
+  tidegate explain path=/x                which rules a request meets, and why not the others
   tidegate check api_key=k1 path=/x       ask a running server
+  tidegate release ID                     give back what a check holds
   tidegate nodes                          who counts together
   tidegate rules off per-key --for 10m    switch a rule off on a running server
   tidegate snippet nginx                  a configuration for nginx that asks a server
@@ -36,10 +38,12 @@ Exit codes: 0 ok, 1 something failed, 2 wrong usage, 3 wrong configuration or ru
 
 const SERVE_EXAMPLES: &str = "\
 Examples:
+  tidegate serve
   tidegate serve --rules rules/
   tidegate serve --rules rules/ --store redis://localhost:6379
   tidegate serve --rules rules/ --grpc off --http 127.0.0.1:0
   TIDEGATE_LOG_FORMAT=json tidegate serve --config tidegate.yaml
+  tidegate serve --config tidegate.yaml --print-config
 
 A flag wins over a variable, a variable over the file, the file over the default.
 SIGHUP has the rules read again. SIGTERM stops: not ready first, then the end of what is under way.";
@@ -62,6 +66,12 @@ pub(crate) enum Command {
     Init(InitArgs),
     /// Ask a running server whether a request may pass
     Check(CheckArgs),
+    /// Settle a reservation at what was really used
+    Commit(CommitArgs),
+    /// Settle a reservation at nothing
+    Cancel(CancelArgs),
+    /// Give back the slots that a decision holds
+    Release(ReleaseArgs),
     /// Say which rules a request meets, what it is charged where, and why not by the others
     Explain(ExplainArgs),
     /// List the nodes that count together
@@ -85,10 +95,13 @@ pub(crate) enum Command {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = SERVE_EXAMPLES)]
 pub(crate) struct Serve {
+    /// Print the settings in force with where each comes from, without secrets, and exit
+    #[arg(long)]
+    pub(crate) print_config: bool,
     /// The configuration file [env: TIDEGATE_CONFIG]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// The directory of rule files (*.yaml, *.yml), or one such file [env: TIDEGATE_RULES] [default: none, everything passes]
+    /// The directory of rule files (*.yaml, *.yml), or one such file [env: TIDEGATE_RULES] [default: none, or the folder rules if it is here]
     #[arg(long, value_name = "DIR")]
     rules: Option<String>,
     /// Where counters live: memory, redis://…, redis-cluster://… or redis-sentinel://… [env: TIDEGATE_STORE] [default: memory]

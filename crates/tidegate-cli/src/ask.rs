@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 use crate::exit::Failure;
-use answer::parse;
+use answer::{parse, parts};
 use trouble::WrongDoor;
 
 pub(crate) use trouble::Trouble;
@@ -85,6 +85,18 @@ impl Client {
         let Self { address, proof } = self;
         let head = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n{proof}Connection: close\r\n\r\n");
         self.asked(path, &head)
+    }
+
+    /// Asks for a page that is not JSON; its text.
+    pub(crate) fn text(&self, path: &str) -> Result<String> {
+        let Self { address, proof } = self;
+        let head = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n{proof}Connection: close\r\n\r\n");
+        let answer =
+            self.exchange(&head).map_err(|why| Trouble::Unreachable { address: address.clone(), why })?;
+        let (status, body) =
+            parts(&answer).with_context(|| format!("{address} does not answer as Tidegate does"))?;
+        anyhow::ensure!(status == 200, "the server answered {status}");
+        Ok(String::from_utf8_lossy(&body).into_owned())
     }
 
     fn asked(&self, path: &str, request: &str) -> Result<(u16, Value)> {

@@ -7,28 +7,32 @@ use anyhow::{Result, anyhow};
 use clap::Args;
 use serde_json::{Value, json};
 use tidegate_core::Timestamp;
-use tidegate_engine::Check;
 use tidegate_engine::explain::explain;
+use tidegate_engine::{Check, Descriptor};
+use tidegate_rules::Snapshot;
 use tidegate_rules::schedule::instant as instant_of;
 use tidegate_server::explanation;
 
 use crate::ask::{Client, Pairs, pairs};
+use crate::check::unknown_domain;
 use crate::exit::Failure;
 use crate::output::{Format, print, talk};
-use crate::rules_folder;
+use crate::{rules_folder, settings};
 
 /// Says which rules a request meets, in order, what would be charged where, and why not the others.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidegate explain ./rules --domain api method=POST path=/v1/orders api_key=k1\n  tidegate explain --server http://127.0.0.1:6070 --domain api path=/login ip=192.0.2.1\n\nExit codes: 0 ok, 1 something failed, 2 wrong usage, 3 wrong rules, 4 unreachable or unauthorised."
+    after_help = "Examples:\n  tidegate explain ./rules --domain api method=POST path=/v1/orders api_key=k1\n  tidegate explain --descriptor remote_address=192.0.2.1,path=/login --descriptor generic_key=slow\n  tidegate explain --server http://127.0.0.1:6070 --domain api path=/login ip=192.0.2.1\n\nExit codes: 0 ok, 1 something failed, 2 wrong usage, 3 wrong rules, 4 unreachable or unauthorised."
 )]
 pub(crate) struct ExplainArgs {
-    /// A folder of rule files or one file, unless a server is asked; then attributes as name=value
-    #[arg(required = true)]
+    /// A folder of rule files or one file, unless a server is asked [default: the folder rules, if it is here]; then attributes as name=value
     words: Vec<String>,
-    /// The domain
-    #[arg(long, default_value = "api")]
-    domain: String,
+    /// The domain [default: the only one of the rules]
+    #[arg(long)]
+    domain: Option<String>,
+    /// A descriptor as Envoy sends it, as key=value,key=value; once for each descriptor
+    #[arg(long = "descriptor", value_name = "ENTRIES")]
+    descriptors: Vec<String>,
     /// Ask a running server (the address of its admin door) about the rules that are in force there; if it wants a token, TIDEGATE_TOKEN_FILE names its file
     #[arg(long)]
     server: Option<String>,
@@ -46,19 +50,42 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
         Format::Json => print(&format!("{said:#}\n"))?,
         Format::Text => print(&text(&said))?,
     }
+    if said["known_domain"] == json!(false) {
+        return Err(unknown_domain(said["domain"].as_str(), &said["nearest_domain"]));
+    }
     Ok(())
 }
 
-fn local(args: &ExplainArgs) -> Result<Value, Failure> {
+/// The folder of rules and the words behind it.
+fn folder(args: &ExplainArgs) -> Result<(PathBuf, &[String]), Failure> {
     let wrong = |message: String| Err(Failure::Usage(message));
-    let Some((path, rest)) = args.words.split_first() else { return wrong("name a folder of rules".into()) };
-    if let Some((name, _)) = path.split_once('=') {
-        return wrong(format!(
-            "`{name}=…` is an attribute; the first word is the folder of rules\nhint: tidegate explain ./rules {name}=…"
-        ));
+    match (args.words.split_first(), settings::default_rules()) {
+        (Some((first, rest)), _) if !first.contains('=') => Ok((PathBuf::from(first), rest)),
+        (_, Some(folder)) => Ok((folder, &args.words)),
+        (Some((first, _)), None) => {
+            let name = first.split_once('=').map_or("", |(name, _)| name);
+            wrong(format!(
+                "`{name}=…` is an attribute; the first word is the folder of rules\nhint: tidegate explain ./rules {name}=…"
+            ))
+        }
+        (None, None) => wrong("name a folder of rules\nhint: tidegate explain ./rules path=/x".to_owned()),
     }
+}
+
+/// Descriptors as typed: entries with commas between.
+fn descriptors(typed: &[String]) -> Result<Vec<Pairs>, Failure> {
+    let entries = |text: &String| pairs(&text.split(',').map(str::to_owned).collect::<Vec<_>>());
+    typed.iter().map(entries).collect()
+}
+
+fn borrowed(pairs: &Pairs) -> Vec<(&str, &str)> {
+    pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+}
+
+fn local(args: &ExplainArgs) -> Result<Value, Failure> {
+    let (path, rest) = folder(args)?;
     let (attributes, at) = (pairs(rest)?, instant(args.at.as_deref())?);
-    let path = PathBuf::from(path);
+    let descriptors = descriptors(&args.descriptors)?;
     let compiled = rules_folder::read(&path)?;
     let Some(snapshot) = &compiled.snapshot else {
         talk(&compiled.render());
@@ -67,18 +94,36 @@ fn local(args: &ExplainArgs) -> Result<Value, Failure> {
     if snapshot.rules() == 0 {
         return Err(rules_folder::empty(&path));
     }
-    let attributes: Vec<(&str, &str)> =
-        attributes.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let check = Check { attributes: &attributes, ..Check::new(&args.domain) };
+    let domain = match (&args.domain, snapshot.sole_domain()) {
+        (Some(domain), _) => domain.as_str(),
+        (None, Some(sole)) => &sole.name,
+        (None, None) => return Err(Failure::Usage(several_domains(snapshot))),
+    };
+    let attributes = borrowed(&attributes);
+    let entries: Vec<_> = descriptors.iter().map(borrowed).collect();
+    let descriptors: Vec<_> =
+        entries.iter().map(|entries| Descriptor { entries, limit: None, cost: None }).collect();
+    let check = Check { attributes: &attributes, descriptors: &descriptors, ..Check::new(domain) };
     let explanation = explain(&check, snapshot, at)?;
-    Ok(explanation::to_json(&explanation))
+    Ok(explanation::to_json(&explanation, domain, snapshot))
+}
+
+fn several_domains(snapshot: &Snapshot) -> String {
+    let names: Vec<_> = snapshot.domains().map(|domain| &*domain.name).collect();
+    format!("the rules have several domains\nhint: name one with --domain: {}", names.join(", "))
 }
 
 fn remote(args: &ExplainArgs, server: &str) -> Result<Value, Failure> {
     let attributes: Pairs = pairs(&args.words)?;
     let attributes: serde_json::Map<String, Value> =
         attributes.into_iter().map(|(name, value)| (name, json!(value))).collect();
-    let mut body = json!({ "domain": args.domain, "attributes": attributes });
+    let mut body = json!({ "attributes": attributes });
+    if let Some(domain) = &args.domain {
+        body["domain"] = json!(domain);
+    }
+    if !args.descriptors.is_empty() {
+        body["descriptors"] = json!(descriptors(&args.descriptors)?);
+    }
     if let Some(at) = &args.at {
         // What the server could not read either is wrong usage, not its failure.
         instant(Some(at))?;
@@ -86,7 +131,8 @@ fn remote(args: &ExplainArgs, server: &str) -> Result<Value, Failure> {
     }
     let (status, answer) = Client::new(server)?.post("/admin/v1/explain", &body)?;
     if status != 200 {
-        return Err(anyhow!("the server answered {status}: {answer}").into());
+        let said = answer["detail"].as_str().unwrap_or("no reason given");
+        return Err(anyhow!("the server answered {status}: {said}").into());
     }
     Ok(answer)
 }
@@ -105,9 +151,6 @@ fn text(said: &Value) -> String {
     let mut out = String::new();
     let mut line = |text: String| writeln!(out, "{text}").expect("a string can always grow");
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    if said["known_domain"] == json!(false) {
-        return "the rules have no such domain: every request passes\n".to_owned();
-    }
     if let Some(tenant) = said["tenant"].as_str() {
         line(format!("tenant: {tenant}"));
     }
@@ -139,4 +182,19 @@ fn text(said: &Value) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_descriptors() {
+        let typed = |typed: &str| descriptors(&[typed.to_owned()]);
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(typed("k=v,k2=a=b").unwrap(), [vec![pair("k", "v"), pair("k2", "a=b")]]);
+        for wrong in ["k", "", "k=v,", "=v"] {
+            assert!(matches!(typed(wrong), Err(Failure::Usage(_))), "{wrong}");
+        }
+    }
 }

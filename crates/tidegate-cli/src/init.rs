@@ -6,16 +6,19 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow};
 use clap::Args;
 use tidegate_rules::{schema, starter};
+use tidegate_server::config::DEFAULT_RULES;
 
 use crate::exit::Failure;
 use crate::output::talk;
 
 /// Writes a commented file of rules to start from, and the schema for editors.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  tidegate init ./rules\n  tidegate serve --rules ./rules")]
+#[command(
+    after_help = "Examples:\n  tidegate init && tidegate validate && tidegate serve\n  tidegate init ./limits && tidegate serve --rules ./limits"
+)]
 pub(crate) struct InitArgs {
     /// The folder; made if it is not there
-    #[arg(default_value = "rules")]
+    #[arg(default_value = DEFAULT_RULES)]
     folder: PathBuf,
     /// Write over files that are there
     #[arg(long)]
@@ -34,9 +37,17 @@ pub(crate) fn run(args: &InitArgs) -> Result<(), Failure> {
         file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
         talk(&format!("wrote {}\n", path.display()));
     }
-    let folder = args.folder.display();
-    talk(&format!("next: tidegate validate {folder}; tidegate serve --rules {folder}\n"));
+    talk(&next(&args.folder));
     Ok(())
+}
+
+/// What to type next; the default folder need not be named.
+fn next(folder: &Path) -> String {
+    if folder == Path::new(DEFAULT_RULES) {
+        return "next: tidegate validate && tidegate serve\n".to_owned();
+    }
+    let folder = folder.display();
+    format!("next: tidegate validate {folder} && tidegate serve --rules {folder}\n")
 }
 
 fn cannot_open(path: &Path, why: &Error) -> anyhow::Error {

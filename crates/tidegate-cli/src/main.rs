@@ -8,9 +8,12 @@ mod serve;
 mod rules_folder;
 mod validate;
 mod live;
+mod idle_rules;
 mod init;
 mod ask;
+mod human;
 mod check;
+mod settle;
 mod explain;
 mod nodes;
 mod rules;
@@ -37,6 +40,9 @@ fn main() -> ExitCode {
         Command::Validate(args) => validate::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Commit(args) => settle::commit(&args),
+        Command::Cancel(args) => settle::cancel(&args),
+        Command::Release(args) => settle::release(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Nodes(args) => nodes::run(&args),
         Command::Rules(args) => rules::run(&args),

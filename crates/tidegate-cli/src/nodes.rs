@@ -1,5 +1,7 @@
 //! `tidegate nodes`: who counts together.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Result, anyhow};
 use clap::Args;
 use serde_json::Value;
@@ -54,7 +56,7 @@ fn text(answer: &Value) -> String {
             heard,
             told("version"),
             told("format"),
-            told("snapshot"),
+            rules(&node["told"]),
             told("http"),
             told("grpc"),
             told("decisions"),
@@ -68,8 +70,55 @@ fn text(answer: &Value) -> String {
         format!("{}\n", cells.join("  ").trim_end())
     };
     let mut out: String = rows.iter().map(line).collect();
+    if different_rules(answer) > 1 {
+        out.push_str("the nodes do not have the same rules: compare their files\n");
+    }
     if answer["fresh"] == Value::Bool(false) {
         out.push_str("the store does not answer at the moment; this is what was heard last\n");
     }
     out
+}
+
+/// What the rules of a node are called: a hash of their text; an older node tells only how often it read them.
+fn rules(told: &Value) -> String {
+    match (told["rules"].as_str(), told["snapshot"].as_u64()) {
+        (Some(hash), _) => hash.chars().take(8).collect(),
+        (None, Some(version)) => format!("version {version}"),
+        (None, None) => "-".to_owned(),
+    }
+}
+
+/// How many different rules the nodes have that tell a hash of them.
+fn different_rules(answer: &Value) -> usize {
+    let nodes = answer["nodes"].as_array().into_iter().flatten();
+    let hashes: BTreeSet<&str> = nodes.filter_map(|node| node["told"]["rules"].as_str()).collect();
+    hashes.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn answer(told: &[Value]) -> Value {
+        let node = |told: &Value| json!({ "id": "0123456789", "age_ms": 900, "told": told });
+        json!({ "store": "redis", "fresh": true, "nodes": told.iter().map(node).collect::<Vec<_>>() })
+    }
+
+    #[test]
+    fn compares_rules_by_hash() {
+        let told = |hash: &str, version: u64| json!({ "rules": hash, "snapshot": version });
+        let same = text(&answer(&[told("0011223344556677", 1), told("0011223344556677", 9)]));
+        assert!(same.contains("00112233") && !same.contains("do not have the same rules"), "{same}");
+        let others = text(&answer(&[told("0011223344556677", 1), told("8899aabbccddeeff", 1)]));
+        assert!(others.contains("do not have the same rules"), "{others}");
+    }
+
+    #[test]
+    fn reads_older_nodes() {
+        let said =
+            text(&answer(&[json!({ "snapshot": 3 }), json!({ "rules": "0011223344556677" }), json!("?")]));
+        assert!(said.contains("version 3") && !said.contains("do not have"), "{said}");
+    }
 }

@@ -14,7 +14,7 @@ use crate::output::Format;
 /// Lists the rules in force on a server, and switches them.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidegate rules list\n  tidegate rules off per-key --domain api --for 10m --reason 'refuses everybody'\n  tidegate rules shadow --all --domain api\n  tidegate rules on per-key\n  tidegate rules on --all\n\nA switch holds on the server that is asked, until it is taken back with `on`, ends by itself or the\nserver is restarted. It outlives reloads. The switch of a rule goes before that of its domain, and\nthat before the one of everything. What should stay belongs into the rule files.\n\nExit codes: 0 ok, 1 refused, 2 wrong usage, 4 unreachable or unauthorised."
+    after_help = "Examples:\n  tidegate rules list\n  tidegate rules off per-key --domain api --for 10m --reason 'refuses everybody'\n  tidegate rules shadow --all --domain api\n  tidegate rules on per-key\n  tidegate rules on --all --yes\n\nA switch holds on the server that is asked, until it is taken back with `on`, ends by itself or the\nserver is restarted. It outlives reloads. The switch of a rule goes before that of its domain, and\nthat before the one of everything. What should stay belongs into the rule files.\n\nExit codes: 0 ok, 1 refused, 2 wrong usage, 4 unreachable or unauthorised."
 )]
 pub(crate) struct RulesArgs {
     #[command(subcommand)]

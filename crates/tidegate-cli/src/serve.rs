@@ -1,16 +1,23 @@
 //! `tidegate serve`: runs the server until it is told to stop.
 
 use anyhow::Context as _;
-use tidegate_server::config::{Config, LogFormat};
+use tidegate_server::config::{Config, EffectiveSetting, Given, LogFormat};
 use tidegate_server::{Running, Stopped, Stops, logging};
 
 use crate::arguments::Serve;
 use crate::exit::{Failure, say};
+use crate::output::print;
 use crate::settings;
+
+/// Longer values push the column behind them.
+const MAX_VALUE_WIDTH: usize = 40;
 
 /// Runs the server.
 pub(crate) fn run(serve: &Serve) -> Result<(), Failure> {
     let given = settings::given(serve.config.as_ref(), serve.flags());
+    if serve.print_config {
+        return print_config(&given);
+    }
     let config = settings::load(&given)?;
     logging::start(config.log);
     raise_open_files();
@@ -19,6 +26,18 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Failure> {
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.context("cannot start the runtime")?.block_on(until_stopped(&config))
+}
+
+/// Prints the settings in force as columns: the key, the value, and where it comes from.
+fn print_config(given: &Given) -> Result<(), Failure> {
+    let all = settings::effective(given)?;
+    let width = |text: fn(&EffectiveSetting) -> &str| all.iter().map(|one| text(one).chars().count()).max();
+    let keys = width(|one| &one.key).unwrap_or(0);
+    let values = width(|one| &one.value).unwrap_or(0).min(MAX_VALUE_WIDTH);
+    let line = |EffectiveSetting { key, value, source }: &EffectiveSetting| {
+        format!("{key:keys$}  {value:values$}  {source}\n")
+    };
+    Ok(print(&all.iter().map(line).collect::<String>())?)
 }
 
 /// Lets the process hold as many connections as it may: shells start with far fewer than the system allows.
@@ -50,15 +69,15 @@ async fn greet(config: &Config, running: &Running) {
     let (curl, rules) = (running.curl().await, running.rules());
     if config.log.format == LogFormat::Json {
         tracing::info!(rules, curl, "ready");
-        if rules == 0 {
-            tracing::warn!("there are no rules: everything passes");
-        }
         return;
     }
     let rules = match &config.rules {
-        None => "It has no rules, so everything passes; give it some with --rules DIR.".to_owned(),
+        None => {
+            "It has NO RULES, so everything passes; `tidegate init` writes some, --rules DIR names others."
+                .to_owned()
+        }
         Some(path) if rules == 0 => {
-            format!("There are no rules in {}, so everything passes until there are.", path.display())
+            format!("There are NO RULES in {}, so everything passes until there are.", path.display())
         }
         Some(path) => format!("Rules in force: {rules}, from {}.", path.display()),
     };

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tidegate_server::config::{self, Config, ConfigError, Given};
+use tidegate_server::config::{self, Config, ConfigError, DEFAULT_RULES, EffectiveSetting, Given};
 use tidegate_server::{Error, check};
 
 use crate::exit::{Failure, listed};
@@ -12,16 +12,28 @@ pub(crate) fn given(config: Option<&PathBuf>, flags: Vec<(&'static str, String)>
     let variables = std::env::vars_os();
     let variables =
         variables.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    Given { config: config.cloned(), flags, variables: variables.collect() }
+    Given { config: config.cloned(), flags, variables: variables.collect(), default_rules: default_rules() }
+}
+
+/// The folder of rules that is taken if none is named: the one that `init` writes, if it is here.
+pub(crate) fn default_rules() -> Option<PathBuf> {
+    Some(PathBuf::from(DEFAULT_RULES)).filter(|folder| folder.is_dir())
 }
 
 /// Puts it together.
 pub(crate) fn load(given: &Given) -> Result<Config, Failure> {
-    config::load(given).map_err(|error| {
-        let is_typed = error.each().iter().all(|one| matches!(one, ConfigError::Flag { .. }));
-        let text = listed(error.each());
-        if is_typed { Failure::Usage(text) } else { Failure::Configuration(text) }
-    })
+    config::load(given).map_err(|error| wrong(&error))
+}
+
+/// Every setting with its value and where that comes from.
+pub(crate) fn effective(given: &Given) -> Result<Vec<EffectiveSetting>, Failure> {
+    config::effective(given).map_err(|error| wrong(&error))
+}
+
+fn wrong(error: &ConfigError) -> Failure {
+    let is_typed = error.each().iter().all(|one| matches!(one, ConfigError::Flag { .. }));
+    let text = listed(error.each());
+    if is_typed { Failure::Usage(text) } else { Failure::Configuration(text) }
 }
 
 /// The same for a server that is not to be started: whether it could be, but for its rules.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tidegate_rules::{Compiled, Severity, Snapshot, homes, schema, table};
 
 use crate::exit::Failure;
+use crate::idle_rules;
 use crate::live::{self, LiveArgs};
 use crate::output::{Format, print, talk};
 use crate::rules_folder;
@@ -16,10 +17,10 @@ use crate::settings;
 /// Checks rule files and shows the effective limit of each rule; with --config, the settings of a server too.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidegate validate ./rules\n  tidegate validate api.yaml --format json\n  tidegate validate ./rules --deny-warnings   # for CI\n  tidegate validate --config tidegate.yaml    # the settings, then their rules\n  tidegate validate --live --store redis://localhost:6379\n\nExit codes: 0 all of it can be used, 3 it cannot, or there are no rules."
+    after_help = "Examples:\n  tidegate validate ./rules\n  tidegate validate api.yaml --format json\n  tidegate validate ./rules --deny-warnings   # for CI\n  tidegate validate --config tidegate.yaml    # the settings, then their rules\n  tidegate validate --live --store redis://localhost:6379\n  tidegate validate --server http://127.0.0.1:6070   # rules that do nothing on a running server\n\nExit codes: 0 all of it can be used, 3 it cannot, or there are no rules."
 )]
 pub(crate) struct ValidateArgs {
-    /// A folder of rule files, or one file [default: that of the configuration file, or this folder]
+    /// A folder of rule files, or one file [default: that of the configuration file; the folder rules, if it is here, or this folder]
     path: Option<PathBuf>,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
@@ -30,6 +31,9 @@ pub(crate) struct ValidateArgs {
     /// Print the JSON Schema of rule files, for editors, and do nothing else
     #[arg(long)]
     schema: bool,
+    /// Print the rules of a running server that never matched, and those whose keys were absent, in place of checking files; the address of its admin door
+    #[arg(long, value_name = "ADDR", conflicts_with_all = ["path", "live", "config"])]
+    server: Option<String>,
     #[command(flatten)]
     live: LiveArgs,
 }
@@ -38,6 +42,9 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<(), Failure> {
     if args.schema {
         print(&format!("{:#}\n", schema::json_schema()))?;
         return Ok(());
+    }
+    if let Some(server) = &args.server {
+        return idle_rules::run(server, args.format, args.deny_warnings);
     }
     if args.live.live {
         return live::run(&args.live, args.format, args.deny_warnings);
@@ -70,7 +77,8 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<(), Failure> {
 /// Where the rules are; `None` if a configuration has none. What is wrong with that is said first.
 fn rules(args: &ValidateArgs) -> Result<Option<PathBuf>, Failure> {
     let Some(file) = &args.live.config else {
-        return Ok(Some(args.path.clone().unwrap_or_else(|| ".".into())));
+        let default = || settings::default_rules().unwrap_or_else(|| ".".into());
+        return Ok(Some(args.path.clone().unwrap_or_else(default)));
     };
     let config = settings::examined(file)?;
     talk(&format!("ok: {} can be used\n", file.display()));

@@ -6,6 +6,7 @@ mod file;
 mod peer;
 mod hidden;
 mod load;
+mod effective;
 pub(crate) mod sense;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ use tidegate_wire::door::Undecided;
 pub use tidegate_wire::trust::Shown;
 use tidegate_wire::{Trusted, headers};
 
+pub use effective::{EffectiveSetting, effective};
 pub use load::{ConfigError, DEFAULT_RULES, Given, load};
 pub use setting::{SETTINGS, Setting};
 

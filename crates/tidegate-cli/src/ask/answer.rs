@@ -5,6 +5,12 @@ use serde_json::Value;
 
 /// The status and the JSON of an answer; nothing, if it has none.
 pub(super) fn parse(answer: &[u8]) -> Result<(u16, Value)> {
+    let (status, body) = parts(answer)?;
+    Ok((status, serde_json::from_slice(&body).unwrap_or(Value::Null)))
+}
+
+/// The status and the body of an answer.
+pub(super) fn parts(answer: &[u8]) -> Result<(u16, Vec<u8>)> {
     let end = answer
         .windows(4)
         .position(|four| four == b"\r\n\r\n")
@@ -14,7 +20,7 @@ pub(super) fn parse(answer: &[u8]) -> Result<(u16, Value)> {
         head.split(' ').nth(1).and_then(|status| status.parse().ok()).context("the answer has no status")?;
     let chunked = head.to_ascii_lowercase().contains("transfer-encoding: chunked");
     let body = if chunked { unchunked(&answer[end + 4..])? } else { answer[end + 4..].to_vec() };
-    Ok((status, serde_json::from_slice(&body).unwrap_or(Value::Null)))
+    Ok((status, body))
 }
 
 fn unchunked(mut rest: &[u8]) -> Result<Vec<u8>> {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::Asking;
 use crate::exit::Failure;
+use crate::human;
 use crate::output::{Format, print};
 
 #[derive(Args, Debug)]
@@ -96,8 +97,8 @@ pub(super) fn told(switch: &Value) -> String {
         (Some(domain), None) => format!("all of {domain}"),
         _ => "everything".to_owned(),
     };
-    let seconds = switch["ends_after_ms"].as_u64().map(|ms| ms.div_ceil(1000));
-    let ends = seconds.map(|seconds| format!(", ends in {seconds} s")).unwrap_or_default();
+    let ends = switch["ends_after_ms"].as_u64().map(|ms| format!(", ends {}", human::ahead(ms)));
+    let ends = ends.unwrap_or_default();
     let reason = switch["reason"].as_str().map(|reason| format!(" ({reason})")).unwrap_or_default();
     let is_idle = switch["rules"] == json!(0) && !switch["domain"].is_null();
     let idle = if is_idle { "; there is no such rule now" } else { "" };

@@ -1,5 +1,8 @@
 //! `tidegate rules off`, `shadow`, `enforce` and `on`.
 
+use std::io::IsTerminal as _;
+
+use anyhow::anyhow;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -47,6 +50,9 @@ pub(super) struct OnArgs {
     /// The domain [default: api for a rule; every domain with --all]
     #[arg(long)]
     domain: Option<String>,
+    /// Drop switches of domains and rules with those of all, without asking
+    #[arg(long)]
+    yes: bool,
     #[command(flatten)]
     asking: Asking,
 }
@@ -64,6 +70,9 @@ pub(super) fn set(args: &SetArgs, mode: &str) -> Result<(), Failure> {
     }
     let set = switches(&answer).find(|switch| target.is(switch));
     print(&format!("{}\n", set.map_or_else(|| format!("{}: {mode}", target.told()), told)))?;
+    for switch in switches(&answer).filter(|switch| target.is_wider_than(switch)) {
+        talk(&format!("note: a narrower switch still holds: {}\n", told(switch)));
+    }
     talk(
         "note: this holds on this server until it is taken back or restarted; `tidegate rules on` takes it back\n",
     );
@@ -72,6 +81,14 @@ pub(super) fn set(args: &SetArgs, mode: &str) -> Result<(), Failure> {
 
 pub(super) fn take_back(args: &OnArgs) -> Result<(), Failure> {
     let target = Target::of(&args.which, args.domain.as_deref());
+    if args.which.all && !args.yes {
+        let set = args.asking.ask("GET", "/admin/v1/switches", None)?;
+        let dropped: Vec<String> =
+            switches(&set).filter(|switch| target.is_wider_than(switch)).map(told).collect();
+        if !dropped.is_empty() {
+            confirm(&dropped)?;
+        }
+    }
     let answer = args.asking.ask("DELETE", &target.path(), None)?;
     if args.asking.format == Format::Json {
         print(&format!("{answer:#}\n"))?;
@@ -83,6 +100,23 @@ pub(super) fn take_back(args: &OnArgs) -> Result<(), Failure> {
         talk(&format!("note: another switch still holds: {}\n", told(switch)));
     }
     Ok(())
+}
+
+/// Asks on a terminal whether these switches may go too. Elsewhere nobody can be asked, and that is wrong usage.
+fn confirm(dropped: &[String]) -> Result<(), Failure> {
+    let list: String = dropped.iter().map(|switch| format!("  {switch}\n")).collect();
+    let said = format!("this drops narrower switches as well:\n{list}");
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Err(Failure::Usage(format!("{said}hint: --yes drops them without asking")));
+    }
+    talk(&format!("{said}drop them? [y/N] "));
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    if is_yes(&answer) { Ok(()) } else { Err(anyhow!("nothing was changed").into()) }
+}
+
+fn is_yes(answer: &str) -> bool {
+    matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
 
 fn switches(answer: &Value) -> impl Iterator<Item = &Value> {
@@ -114,8 +148,42 @@ impl<'a> Target<'a> {
         switch["domain"].as_str() == self.0 && switch["rule"].as_str() == self.1
     }
 
+    /// Whether a switch is on a part of the target: it has the say there, and goes with it.
+    fn is_wider_than(&self, switch: &Value) -> bool {
+        let is_inside = self.0.is_none() || switch["domain"].as_str() == self.0;
+        self.1.is_none() && is_inside && !self.is(switch)
+    }
+
     fn is_part_of(&self, switch: &Value) -> bool {
         let is_wider = switch["rule"].is_null();
         is_wider && (switch["domain"].is_null() || switch["domain"].as_str() == self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_narrower_switches() {
+        let switch = |domain: Option<&str>, rule: Option<&str>| json!({ "domain": domain, "rule": rule });
+        let (all, api, rule) =
+            (switch(None, None), switch(Some("api"), None), switch(Some("api"), Some("a")));
+        let everything = Target(None, None);
+        assert!(
+            !everything.is_wider_than(&all)
+                && everything.is_wider_than(&api)
+                && everything.is_wider_than(&rule)
+        );
+        let domain = Target(Some("api"), None);
+        assert!(!domain.is_wider_than(&all) && !domain.is_wider_than(&api) && domain.is_wider_than(&rule));
+        assert!(!Target(Some("web"), None).is_wider_than(&rule));
+        assert!(!Target(Some("api"), Some("a")).is_wider_than(&rule));
+    }
+
+    #[test]
+    fn only_yes_is_yes() {
+        assert!(is_yes("y\n") && is_yes("Yes\n"));
+        assert!(!is_yes("\n") && !is_yes("no\n") && !is_yes(""));
     }
 }

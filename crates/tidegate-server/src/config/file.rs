@@ -231,6 +231,6 @@ fn written(node: &Node) -> Option<Result<String, Wrong>> {
     texts.map(|texts| Ok(texts.join(",")))
 }
 
-fn find<'n>(node: &'n Node, setting: &Setting) -> Option<&'n Node> {
+pub(super) fn find<'n>(node: &'n Node, setting: &Setting) -> Option<&'n Node> {
     setting.key.split('.').try_fold(node, |node, key| node.get(key))
 }

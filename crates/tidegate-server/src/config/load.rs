@@ -74,7 +74,7 @@ impl ConfigError {
 }
 
 /// The variable that names the file.
-const FILE_VARIABLE: &str = "TIDEGATE_CONFIG";
+pub(super) const FILE_VARIABLE: &str = "TIDEGATE_CONFIG";
 
 /// Puts together what was given, or says all that is wrong with it.
 pub fn load(given: &Given) -> Result<Config, ConfigError> {
@@ -172,11 +172,11 @@ impl Given {
         Some([root, below, folder].iter().collect())
     }
 
-    fn variable(&self, name: &str) -> Option<&str> {
+    pub(super) fn variable(&self, name: &str) -> Option<&str> {
         self.variables.iter().find(|(variable, _)| variable == name).map(|(_, value)| value.as_str())
     }
 
-    fn flag(&self, setting: &Setting) -> Option<(&'static str, &str)> {
+    pub(super) fn flag(&self, setting: &Setting) -> Option<(&'static str, &str)> {
         let (_, text) = self.flags.iter().find(|(key, _)| *key == setting.key)?;
         Some((setting.flag?, text))
     }

@@ -377,3 +377,36 @@ fn knows_where_ratelimit_reads_rules() {
     let variables = [("RUNTIME_ROOT", "/data"), ("RUNTIME_SUBDIRECTORY", "ratelimit")];
     assert_eq!(folder(&variables), Some("/data/ratelimit/config".into()));
 }
+
+#[test]
+fn effective_settings_tell_their_source() {
+    let (_folder, path) = file(
+        "listen: { http: off }\nlimits: { streams: 7 }\ntrust: { peers: [10.0.0.0/8, { token_file: t }] }\n",
+    );
+    let name = path.display().to_string();
+    let variables = [("TIDEGATE_STORE", "redis://user:SECRET@host:6379"), ("TIDEGATE_LOG_LEVEL", "debug")];
+    let mut given = given(&[("log.level", "warn")], &variables, Some(path));
+    given.default_rules = Some("rules".into());
+    let all = effective(&given).unwrap();
+    let of = |key: &str| {
+        let one = all.iter().find(|one| one.key == key).unwrap();
+        (one.value.as_str(), one.source.as_str())
+    };
+    assert_eq!(of("log.level"), ("warn", "--log-level"));
+    assert_eq!(of("store"), ("redis://***@host:6379", "TIDEGATE_STORE"));
+    assert_eq!(of("listen.http"), ("off", name.as_str()));
+    assert_eq!(of("limits.streams"), ("7", name.as_str()));
+    assert_eq!(of("trust.peers"), ("10.0.0.0/8,{ token_file: t }", name.as_str()));
+    assert_eq!(of("rules"), ("rules", "default, the folder is there"));
+    assert_eq!(of("listen.grpc"), ("0.0.0.0:8081", "default"));
+    assert!(!format!("{all:?}").contains("SECRET"));
+    assert_eq!(all.len(), SETTINGS.len());
+}
+
+#[test]
+fn effective_settings_hide_every_login() {
+    let (_folder, path) = file("store: redis://a\nstores: { api/acme: 'redis://u:SECRET@b' }\n");
+    let all = effective(&given(&[], &[], Some(path))).unwrap();
+    let last = all.last().unwrap();
+    assert_eq!((last.key.as_str(), last.value.as_str()), ("stores.api/acme", "redis://***@b"));
+}
