@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::client::post;
+use crate::client::{self, post};
 use crate::folder::Folder;
 use crate::program::Program;
 use crate::tidegate::{Tidegate, door, of, serve, tidegate};
@@ -79,4 +79,40 @@ async fn an_address_that_is_taken_ends_with_1_and_names_the_door() {
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains(&address), "{said}");
     assert_eq!(said.matches("in use").count(), 1, "the cause is said once: {said}");
+}
+
+#[tokio::test]
+async fn refuses_to_replace_ratelimit_without_rules() {
+    for rules in [None, Some(Folder::new())] {
+        let mut command = serve(&[], rules.as_ref().map(Folder::path));
+        command.env("RUNTIME_ROOT", "/data").env("RUNTIME_SUBDIRECTORY", "ratelimit");
+        let (code, said) = Program::start(command).end().await;
+        assert_eq!(code, Some(3), "{said}");
+        assert!(said.contains("--rules /data/ratelimit/config") && !said.contains("listening"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn start_tells_open_doors() {
+    let program = Program::start(serve(&["--http", "0.0.0.0:0"], None));
+    let told = |line: &str| line.contains("asks for no proof").then(|| line.to_owned());
+    let line = program.line("the open door", told).await;
+    assert!(line.contains("\"door\":\"http\"") && line.contains("http.token_file"), "{line}");
+    assert_eq!(program.said().matches("asks for no proof").count(), 1, "loopback is not told");
+}
+
+#[tokio::test]
+async fn same_rules_have_same_hash() {
+    let rules = "domain: api\nrules: [{ name: per-key, by: [api_key], limit: 5/s }]\n";
+    let (one, other) = (Tidegate::with(rules).await, Tidegate::with(rules).await);
+    other.rules.write("unrelated.txt", "no rules");
+    client::post(other.admin, "/admin/v1/reload", "").await.expect(200);
+    let hash = async |server: &Tidegate| {
+        let answer = client::get(server.admin, "/admin/v1/snapshot", &[]).await.expect(200).json();
+        answer["hash"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(hash(&one).await, hash(&other).await);
+    other.rules.write("api.yaml", &rules.replace("5/s", "6/s"));
+    client::post(other.admin, "/admin/v1/reload", "").await.expect(200);
+    assert_ne!(hash(&one).await, hash(&other).await);
 }

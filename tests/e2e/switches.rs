@@ -114,3 +114,21 @@ async fn what_is_wrong_is_said_and_changes_nothing() {
     }
     assert_eq!(tidegate.snapshot().await, 1);
 }
+
+#[tokio::test]
+async fn on_all_asks_about_narrower_switches() {
+    let tidegate = Tidegate::with(RULES).await;
+    rules(&tidegate, "off per-key --reason hurts").await;
+    let set = rules(&tidegate, "shadow --all").await;
+    assert!(set.said.contains("a narrower switch still holds: per-key of api: off (hurts)"), "{set:?}");
+    let asked = rules(&tidegate, "on --all").await;
+    assert_eq!((asked.code, asked.printed.as_str()), (Some(2), ""), "{asked:?}");
+    assert!(
+        asked.said.contains("  per-key of api: off (hurts)\n") && asked.said.contains("--yes"),
+        "{asked:?}"
+    );
+    let listed = rules(&tidegate, "list").await;
+    assert!(listed.printed.contains("everything: shadow"), "nothing was changed: {listed:?}");
+    let taken = rules(&tidegate, "on --all --yes").await;
+    assert_eq!((taken.code, taken.printed.as_str()), (Some(0), "everything: as written\n"), "{taken:?}");
+}

@@ -139,3 +139,19 @@ async fn a_certificate_that_nobody_has_to_show_is_refused() {
     assert_eq!(output.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&output.stderr).contains("set tls.client_authorities"), "{output:?}");
 }
+
+#[tokio::test]
+async fn log_names_peer_that_is_not_believed() {
+    let rules = "domain: api\nrules: [{ name: login, match: { path: /login }, by: [ip], limit: 1/h }]\n";
+    let server = Tidegate::with(rules).await;
+    let headers = [("x-forwarded-uri", "/login"), ("x-forwarded-for", "192.0.2.7")];
+    for _ in 0..3 {
+        crate::client::get(server.http, "/v1/authorize", &headers).await.expect(200);
+    }
+    let told = |line: &str| line.contains("rules on `path`").then(|| line.to_owned());
+    let line = server.program.line("the peer that is not believed", told).await;
+    assert!(line.contains("trust: { peers: [127.0.0.1] }"), "{line}");
+    let metrics = server.metrics().await;
+    assert!(metrics.contains("ratelimit_untrusted_peers{door=\"authorize\"} 1\n"), "{metrics}");
+    assert_eq!(server.program.said().matches("rules on `path`").count(), 1);
+}

@@ -64,12 +64,6 @@ pub enum Error {
     /// Redis cannot be asked as it was set up.
     #[error("the store cannot be opened: {0}")]
     Redis(#[from] tidegate_redis::client::OpenError),
-    /// Nobody listens where the servers should be.
-    #[error("the store cannot be reached: {refusals}\nhint: start its servers, or correct the address")]
-    Refused {
-        /// The servers, and why each cannot be connected to.
-        refusals: String,
-    },
     /// Nobody says where the servers are.
     #[error("no server of the store could be found; check the address, and that one of its servers runs")]
     NoServer,

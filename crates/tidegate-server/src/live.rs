@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tidegate_redis::Client;
-use tidegate_redis::client::{Address, Examined};
+use tidegate_redis::client::{Examined, Finding, Weight};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
@@ -23,7 +23,10 @@ pub async fn examine(config: &Config, patience: Duration) -> Result<Vec<Examined
     }
     let mut all = Vec::new();
     for address in addresses {
-        fail_if_refused(address).await?;
+        if let Some(refusals) = refusals(address).await {
+            all.extend(refusals.into_iter().map(refused));
+            continue;
+        }
         let client = Client::open(address.clone(), stack::asked(config)?, &Handle::current())?;
         // Servers that are not connected by then are looked at all the same: that is a finding.
         let found = timeout(patience, client.ready()).await.is_ok();
@@ -36,9 +39,13 @@ pub async fn examine(config: &Config, patience: Duration) -> Result<Vec<Examined
     Ok(all)
 }
 
-/// A refusal is told at once; other silence may end, and is waited for.
-async fn fail_if_refused(address: &Address) -> Result<(), Error> {
-    let Some(refusals) = refusals(address).await else { return Ok(()) };
-    let line = |Refusal { server, why }: &Refusal| format!("{server}: {why}");
-    Err(Error::Refused { refusals: refusals.iter().map(line).collect::<Vec<_>>().join(", ") })
+/// What is told of a server that refuses connections, without waiting for it.
+fn refused(Refusal { server, why }: Refusal) -> Examined {
+    let finding = Finding {
+        weight: Weight::Error,
+        what: why,
+        why: "counters that live there cannot be asked; its classes' policies decide instead".to_owned(),
+        change: "start the server, or correct the address".to_owned(),
+    };
+    Examined { shard: server, facts: Vec::new(), findings: vec![finding] }
 }

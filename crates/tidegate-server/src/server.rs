@@ -138,6 +138,7 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
     wait_for_store(config, engine.store()).await;
     let listeners = Listeners::bind(config).await?;
     let addresses = listeners.addresses;
+    sense::warn_of_open_doors(config);
     background.spawn(Watch::new(loader, triggers).run());
     background.spawn(secret::follow(kept));
     background.spawn(Notices::new(Arc::clone(&engine), callers.forwarded()).run());

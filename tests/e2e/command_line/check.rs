@@ -1,6 +1,6 @@
 //! `tidegate check`, which asks a running server.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::net::TcpSocket;
 
 use super::run;
@@ -63,4 +63,78 @@ async fn what_the_server_cannot_answer_ends_with_1() {
     let ended = run(&tidegate.rules, &format!("check --server {} api_key={long}", tidegate.http)).await;
     assert_eq!(ended.code, Some(1), "{}", ended.said);
     assert!(ended.said.contains("400") && !ended.said.contains(&long), "{}", ended.said);
+}
+
+/// The id that a check prints.
+fn printed_id(printed: &str) -> &str {
+    let line = printed.lines().find_map(|line| line.trim().strip_prefix("id "));
+    line.unwrap_or_else(|| panic!("no id in {printed}"))
+}
+
+#[tokio::test]
+async fn check_names_rule_and_id() {
+    let tidegate = Tidegate::with(RULES).await;
+    let check = format!("check --server {} api_key=k1", tidegate.http);
+    run(&tidegate.rules, &format!("{check} --cost 2")).await;
+    let refused = run(&tidegate.rules, &check).await;
+    assert!(refused.printed.starts_with("deny by per-key (api_key-rate)\n"), "{refused:?}");
+    assert_eq!(printed_id(&refused.printed).len(), 32, "{refused:?}");
+    assert!(refused.printed.contains("again in 60 min") || refused.printed.contains(" h"), "{refused:?}");
+}
+
+#[tokio::test]
+async fn held_decisions_are_settled() {
+    let rules = "domain: api\nrules:\n  - { name: exports, by: [api_key], limit: 1 concurrent }\n  \
+        - { name: units, match: { path: /units }, by: [user], limit: 100/h }\n";
+    let tidegate = Tidegate::with(rules).await;
+    let check = format!("check --server {} api_key=k1", tidegate.http);
+    let first = run(&tidegate.rules, &check).await;
+    assert_eq!(run(&tidegate.rules, &check).await.code, Some(5), "the slot is taken");
+    let release = format!("release {} --server {}", printed_id(&first.printed), tidegate.http);
+    let released = run(&tidegate.rules, &release).await;
+    assert_eq!((released.code, released.printed.as_str()), (Some(0), "released\n"), "{released:?}");
+    assert_eq!(run(&tidegate.rules, &check).await.code, Some(0), "the slot is free again");
+    let again = run(&tidegate.rules, &release).await;
+    assert_eq!(again.code, Some(1), "{again:?}");
+    assert!(again.said.contains("there is nothing under that id"), "{again:?}");
+
+    let reserve = || async {
+        let asked = json!({ "attributes": { "user": "ada", "path": "/units" }, "cost": 10 });
+        let answer = tidegate.post("/v1/reserve", asked).await.expect(200).json();
+        answer["id"].as_str().unwrap().to_owned()
+    };
+    let left = || async {
+        let asked = json!({ "attributes": { "user": "ada", "path": "/units" } });
+        tidegate.post("/v1/peek", asked).await.expect(200).json()["limits"][0]["remaining"].clone()
+    };
+    let commit = format!("commit {} --cost 3 --server {} --format json", reserve().await, tidegate.http);
+    let committed = run(&tidegate.rules, &commit).await;
+    assert_eq!(committed.printed, "{\n  \"settled\": true\n}\n", "{committed:?}");
+    assert_eq!(left().await, 97);
+    let cancelled =
+        run(&tidegate.rules, &format!("cancel {} --server {}", reserve().await, tidegate.http)).await;
+    assert_eq!((cancelled.code, left().await), (Some(0), json!(97)), "{cancelled:?}");
+    let nothing =
+        run(&tidegate.rules, &format!("commit {} --server {}", "0".repeat(32), tidegate.http)).await;
+    assert_eq!(nothing.code, Some(2), "{nothing:?}");
+}
+
+#[tokio::test]
+async fn unknown_domain_is_an_error() {
+    let tidegate = Tidegate::with(RULES).await;
+    for (command, address) in [("check", tidegate.http), ("explain", tidegate.admin)] {
+        let ended =
+            run(&tidegate.rules, &format!("{command} --domain apo --server {address} api_key=k1")).await;
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        assert!(
+            ended.said.contains("no domain `apo`") && ended.said.contains("did you mean `api`?"),
+            "{ended:?}"
+        );
+    }
+    let told =
+        |line: &str| (line.contains("no such domain") && line.contains("apo")).then(|| line.to_owned());
+    let line = tidegate.program.line("the unknown domain", told).await;
+    assert!(line.contains("\"meant\":\"api\""), "{line}");
+    let metrics = tidegate.metrics().await;
+    assert!(metrics.contains("ratelimit_unknown_domain_total{domain=\"apo\"} 1\n"), "{metrics}");
 }

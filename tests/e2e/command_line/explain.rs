@@ -66,3 +66,19 @@ async fn a_server_explains_as_its_files_do() {
     assert_eq!(parts(&here.printed), parts(&there.printed));
     assert!(!there.printed.contains("sk-1"), "a secret is shown: {}", there.printed);
 }
+
+#[tokio::test]
+async fn descriptors_are_explained() {
+    let tree = "domain: mesh\ndescriptors:\n  - key: database\n    value: users\n    descriptors:\n      \
+        - { key: user, rate_limit: { unit: second, requests_per_unit: 5 } }\n";
+    let tidegate = Tidegate::with(tree).await;
+    let asked = "--descriptor database=users,user=ada --descriptor other=x";
+    let here = run(&tidegate.rules, &format!("explain . {asked}")).await;
+    let there = run(&tidegate.rules, &format!("explain --server {} {asked}", tidegate.admin)).await;
+    for ended in [&here, &there] {
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert!(ended.printed.contains("from the counter of database=users, user=ada"), "{ended:?}");
+    }
+    let wrong = run(&tidegate.rules, "explain . --descriptor database").await;
+    assert_eq!(wrong.code, Some(2), "{wrong:?}");
+}

@@ -23,3 +23,17 @@ async fn a_server_runs_with_the_files_to_start_from() {
     assert_eq!(asked.code, Some(0), "{asked:?}");
     assert!(asked.printed.contains("per-key"), "{asked:?}");
 }
+
+#[tokio::test]
+async fn commands_share_a_default_folder() {
+    let folder = Folder::new();
+    for typed in ["init", "validate", "explain api_key=k1 path=/v1/orders"] {
+        let ended = run(&folder, typed).await;
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+    let mut command = serve(&[], None);
+    command.current_dir(folder.path());
+    let server = Program::start(command);
+    let loaded = |line: &str| (line.contains("\"rules\":7") && line.contains("ready")).then_some(());
+    server.line("the rules of the folder", loaded).await;
+}

@@ -65,6 +65,42 @@ async fn a_store_that_cannot_be_reached_is_told_without_its_password() {
     let server = Program::start(serve(&["--store", &format!("redis://me:hush@{nobody}")], None));
     let told = |line: &str| line.contains("the store cannot be reached").then(|| line.to_owned());
     let line = server.line("that the store cannot be reached", told).await;
-    assert!(line.contains(&nobody) && line.contains("no connection"), "{line}");
+    assert!(line.contains(&nobody) && line.contains("connection refused"), "{line}");
     assert!(!server.said().contains("hush"), "{}", server.said());
+}
+
+#[tokio::test]
+async fn print_config_tells_every_source() {
+    let folder = Folder::new();
+    folder.write("tidegate.yaml", "limits: { streams: 7 }\nstore: redis://me:SECRET@localhost\n");
+    std::fs::create_dir(folder.file("rules")).unwrap();
+    let variables = [("TIDEGATE_LOG_LEVEL", "warn")];
+    let typed = "serve --config tidegate.yaml --http 127.0.0.1:1 --print-config";
+    let ended = run_with(&folder, &variables, typed).await;
+    assert_eq!((ended.code, ended.said.as_str()), (Some(0), ""), "{ended:?}");
+    let columns = |key: &str| {
+        let line = ended.printed.lines().find(|line| line.split_whitespace().next() == Some(key)).unwrap();
+        line.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(columns("listen.http"), "127.0.0.1:1 --http");
+    assert_eq!(columns("log.level"), "warn TIDEGATE_LOG_LEVEL");
+    assert_eq!(columns("limits.streams"), "7 tidegate.yaml");
+    assert_eq!(columns("store"), "redis://***@localhost tidegate.yaml");
+    assert_eq!(columns("listen.grpc"), "0.0.0.0:8081 default");
+    assert_eq!(columns("rules"), "rules default, the folder is there");
+    assert!(!ended.printed.contains("SECRET"), "{ended:?}");
+    let wrong = run(&folder, "serve --print-config --http x").await;
+    assert_eq!(wrong.code, Some(2), "{wrong:?}");
+}
+
+#[tokio::test]
+async fn live_tells_refusal_at_once() {
+    let bound = TcpSocket::new_v4().unwrap();
+    bound.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let nobody = bound.local_addr().unwrap();
+    for store in ["redis", "redis-cluster"] {
+        let ended = run(&Folder::new(), &format!("validate --live --store {store}://{nobody}")).await;
+        assert_eq!(ended.code, Some(3), "{ended:?}");
+        assert!(ended.printed.starts_with(&format!("{nobody}\n  error: connection refused\n")), "{ended:?}");
+    }
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::{run, transcript};
 use crate::folder::Folder;
 use crate::golden;
+use crate::tidegate::Tidegate;
 
 const RULES: &str = r#"domain: api
 tenant: org
@@ -84,4 +85,22 @@ async fn the_schema_is_json() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let schema: Value = serde_json::from_str(&ended.printed).unwrap();
     assert!(schema["$schema"].is_string(), "{schema}");
+}
+
+#[tokio::test]
+async fn server_lists_rules_that_never_matched() {
+    let rules = "domain: api\nrules:\n  - { name: per-key, by: [api_key], limit: 5/h }\n  \
+        - { name: logins, match: { path: /login }, by: [ip], limit: 5/h }\n";
+    let tidegate = Tidegate::with(rules).await;
+    tidegate.check("k1").await.expect(200);
+    let validate = format!("validate --server {}", tidegate.admin);
+    let ended = run(&tidegate.rules, &validate).await;
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let expected = "rules that never matched since the server started:\n  logins of api\n";
+    assert!(ended.printed.starts_with(expected), "{ended:?}");
+    assert_eq!(run(&tidegate.rules, &format!("{validate} --deny-warnings")).await.code, Some(3));
+    let json: Value =
+        serde_json::from_str(&run(&tidegate.rules, &format!("{validate} --format json")).await.printed)
+            .unwrap();
+    assert_eq!(json["never_matched"][0]["rule"], "logins");
 }

@@ -23,13 +23,17 @@ pub(crate) fn warn(config: &Config) {
     for (setting, door) in idle(config) {
         tracing::warn!(setting, door, "this door is off");
     }
-    for (door, address, setting) in open_doors(config) {
-        let hint = format!("set {setting}, or listen on a loopback address");
-        tracing::warn!(door, addr = %address, hint, "this door is open to other machines and asks for no proof");
-    }
     if config.trust.peers.iter().any(peers::is_everybody) {
         let hint = "name the networks of your proxies, or a token or a certificate beside them";
         tracing::warn!(setting = "trust.peers", hint, "everybody is trusted, and may choose an address");
+    }
+}
+
+/// Says which doors are open to other machines without any proof.
+pub(crate) fn warn_of_open_doors(config: &Config) {
+    for (door, address, setting) in open_doors(config) {
+        let hint = format!("set {setting}, or listen on a loopback address");
+        tracing::warn!(door, addr = %address, hint, "this door is open to other machines and asks for no proof");
     }
 }
 
