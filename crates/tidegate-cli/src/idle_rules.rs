@@ -51,9 +51,8 @@ fn find(rules: &Value, metrics: &str) -> Idle {
     let mut idle = Idle::default();
     for name in names(rules) {
         match decisions.get(&name) {
-            Some(0) => idle.never_matched.push(name),
             None if are_summed => idle.unknown.push(name),
-            None => idle.never_matched.push(name),
+            Some(0) | None => idle.never_matched.push(name),
             Some(_) => {}
         }
     }

@@ -61,10 +61,11 @@ impl WallClock {
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             looks.tick().await;
-            let (before, wall_us, after) = (self.started.elapsed(), wall_us(), self.started.elapsed());
+            let (before, wall_us) = (self.started.elapsed(), wall_us());
+            let apart = self.started.elapsed().saturating_sub(before);
             // A thread that was held up between the readings would see a difference that is not there.
-            if after - before <= READING_APART {
-                self.correct(whole_us(before + (after - before) / 2), wall_us);
+            if apart <= READING_APART {
+                self.correct(whole_us(before + apart / 2), wall_us);
             }
         }
     }

@@ -104,8 +104,7 @@ pub(super) fn take_back(args: &OnArgs) -> Result<(), Failure> {
 
 /// Asks on a terminal whether these switches may go too. Elsewhere nobody can be asked, and that is wrong usage.
 fn confirm(dropped: &[String]) -> Result<(), Failure> {
-    let list: String = dropped.iter().map(|switch| format!("  {switch}\n")).collect();
-    let said = format!("this drops narrower switches as well:\n{list}");
+    let said = format!("this drops narrower switches as well:\n  {}\n", dropped.join("\n  "));
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Err(Failure::Usage(format!("{said}hint: --yes drops them without asking")));
     }

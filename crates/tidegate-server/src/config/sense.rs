@@ -79,7 +79,7 @@ fn open_doors(config: &Config) -> Vec<(&'static str, SocketAddr, &'static str)> 
         ("http", listen.http, "http.token_file", config.http_token.is_some()),
         ("resp", listen.resp, "resp.password_file", config.resp.password_file.is_some()),
     ];
-    let is_open = |door: &str, proves: bool| !proves && !(tls.covers(door) && tls.asks_clients());
+    let is_open = |door: &str, proves: bool| !(proves || tls.covers(door) && tls.asks_clients());
     let doors = doors.into_iter().filter(|(door, .., proves)| is_open(door, *proves));
     doors
         .filter_map(|(door, address, setting, _)| Some((door, address?, setting)))

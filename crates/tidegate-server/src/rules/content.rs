@@ -4,10 +4,7 @@ use ring::digest::{Context, SHA256};
 
 use super::reload::Texts;
 
-/// How many bytes of the hash are told.
-const SHOWN_BYTES: usize = 8;
-
-/// A hash of the texts. The names of files do not count: nodes may keep them in different folders.
+/// The first 64 bits of a SHA-256 of the texts, in hexadecimal. The names of files do not count: nodes may keep them in different folders.
 pub(crate) fn content_hash(texts: &Texts) -> String {
     let mut sorted: Vec<&str> = texts.values().map(String::as_str).collect();
     sorted.sort_unstable();
@@ -17,7 +14,8 @@ pub(crate) fn content_hash(texts: &Texts) -> String {
         context.update(text.as_bytes());
     }
     let digest = context.finish();
-    digest.as_ref().iter().take(SHOWN_BYTES).map(|byte| format!("{byte:02x}")).collect()
+    let shown = digest.as_ref().first_chunk().map_or(0, |first| u64::from_be_bytes(*first));
+    format!("{shown:016x}")
 }
 
 #[cfg(test)]
