@@ -54,7 +54,7 @@ settings! {
         "Where metrics and administration listen, or off; beyond this machine only with a token or client certificates",
         |config, text| config.listen.admin = value::address(text)?;
     "rules" "TIDEGATE_RULES" Some("rules"), "none",
-        "The directory of rule files (*.yaml, *.yml), or one such file",
+        "The directory of rule files (*.yaml, *.yml), or one such file; without it the folder rules, if it is here",
         |config, text| config.rules = value::path(text)?;
     "runtime" "TIDEGATE_RUNTIME" Some("runtime"), "per_core",
         "What connections are served on: per_core (one thread and runtime for each core), a number of such threads, or shared (one runtime for all)",
