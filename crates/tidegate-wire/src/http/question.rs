@@ -34,12 +34,19 @@ impl Question {
         fields.finish().map(|()| (question, charged_at_ms))
     }
 
-    /// Takes the only domain of the rules if the check names none.
+    /// Takes the only domain of the rules if the check names none and says something else.
     pub(super) fn in_domain_of<S: Store + 'static>(mut self, door: &Door<S>) -> Result<Self, Wrong> {
+        if self.domain.is_none() && !self.says_something() {
+            return Err(Wrong("the check has no `domain`".to_owned()));
+        }
         if self.domain.is_none() {
             self.domain = Some(sole_domain(door, "the check")?);
         }
         Ok(self)
+    }
+
+    pub(super) fn says_something(&self) -> bool {
+        !self.attributes.is_empty() || !self.descriptors.is_empty()
     }
 
     fn take(fields: &mut Fields) -> Result<Self, Wrong> {

@@ -106,6 +106,12 @@ fn object(description: &str, properties: &Value) -> Schema {
         "type": "object",
         "additionalProperties": false,
         "properties": properties,
+        // Something must be said: an empty object is no check.
+        "anyOf": [
+            { "required": ["domain"], "properties": { "domain": { "type": "string" } } },
+            { "required": ["attributes"], "properties": { "attributes": { "type": "object", "minProperties": 1 } } },
+            { "required": ["descriptors"], "properties": { "descriptors": { "type": "array", "minItems": 1 } } },
+        ],
     })
 }
 

@@ -26,6 +26,7 @@ async fn what_is_wrong_is_named_and_not_repeated() {
             r#"{"domain":"api","s3cret":1}"#.replace("s3cret", "colour"),
             "the check has an unknown field `colour`; it knows domain, attributes, descriptors, cost, idempotency_key",
         ),
+        ("/v1/check", r#"{"attributes":{}}"#.into(), "the check has no `domain`"),
         ("/v1/check", r#"{"domain":""}"#.into(), "the domain is empty; name the domain whose rules apply"),
         (
             "/v1/check",

@@ -11,6 +11,7 @@ const KNOWN: [&str; 23] = [
     "properties",
     "additionalProperties",
     "propertyNames",
+    "minProperties",
     "maxProperties",
     "items",
     "prefixItems",
