@@ -116,3 +116,16 @@ async fn same_rules_have_same_hash() {
     client::post(other.admin, "/admin/v1/reload", "").await.expect(200);
     assert_ne!(hash(&one).await, hash(&other).await);
 }
+
+#[tokio::test]
+async fn log_rule_logs() {
+    let rules = "domain: api\nrules: [{ name: seen, by: [api_key], limit: 1/h, action: log }]\n";
+    let server = Tidegate::with(rules).await;
+    for _ in 0..3 {
+        server.check("k-secret").await.expect(200);
+    }
+    let told = |line: &str| line.contains("action: log").then(|| line.to_owned());
+    let line = server.program.line("that the rule was exceeded", told).await;
+    assert!(line.contains("\"rule\":\"seen\"") && line.contains("\"domain\":\"api\""), "{line}");
+    assert!(!server.program.said().contains("k-secret"));
+}

@@ -132,3 +132,10 @@ async fn on_all_asks_about_narrower_switches() {
     let taken = rules(&tidegate, "on --all --yes").await;
     assert_eq!((taken.code, taken.printed.as_str()), (Some(0), "everything: as written\n"), "{taken:?}");
 }
+
+#[tokio::test]
+async fn sole_domain_is_switched() {
+    let tidegate = Tidegate::with(&RULES.replace("domain: api", "domain: shop")).await;
+    let off = rules(&tidegate, "off per-key").await;
+    assert_eq!((off.code, off.printed.as_str()), (Some(0), "per-key of shop: off\n"), "{off:?}");
+}

@@ -125,6 +125,12 @@ impl Notices {
     }
 }
 
+/// What to write so that a peer is believed. YAML wants quotes around colons.
+fn trusting(peer: IpAddr) -> String {
+    let quote = if peer.is_ipv6() { "\"" } else { "" };
+    format!("trust: {{ peers: [{quote}{peer}{quote}] }}")
+}
+
 impl Notice {
     fn log(&self) {
         match self {
@@ -133,7 +139,7 @@ impl Notice {
                 tracing::warn!(domain, meant, "the rules have no such domain: its requests pass uncounted");
             }
             Self::IgnoredPeer(peer) => {
-                let write = format!("trust: {{ peers: [{peer}] }}");
+                let write = trusting(*peer);
                 tracing::warn!(
                     door = "authorize",
                     %peer,
@@ -199,6 +205,13 @@ mod tests {
         let expected = Notice::LogRule { count: 3, domain: "api".into(), rule: "seen".into() };
         assert_eq!(notices.look(), [expected]);
         assert_eq!(notices.look(), [], "it is logged once");
+    }
+
+    #[test]
+    fn tells_what_to_write() {
+        let write = |peer: &str| trusting(peer.parse().unwrap());
+        assert_eq!(write("10.0.0.5"), "trust: { peers: [10.0.0.5] }");
+        assert_eq!(write("::1"), "trust: { peers: [\"::1\"] }");
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod doors;
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -88,16 +89,20 @@ fn warn_of_store(config: &Config, store: &Stack) {
     }
 }
 
-/// Waits for the servers of the store, unless all of them refuse: then there is nothing to wait for.
+/// Waits for the servers of the store; if all of them refuse connections, that is said at once.
 async fn wait_for_store(config: &Config, store: &Stack) {
-    let connected = timeout(STORE_PATIENCE, store.connected());
-    tokio::select! {
-        connected = connected => if connected.is_err() {
-            warn_of_store(config, store);
-        },
-        refusals = reach::until_refused(config) => for Refusal { server, why } in refusals {
-            tracing::warn!(server, error = why, "the store cannot be reached; starting without it");
-        },
+    let mut connected = pin!(timeout(STORE_PATIENCE, store.connected()));
+    let came = tokio::select! {
+        came = &mut connected => came,
+        refusals = reach::until_refused(config) => {
+            for Refusal { server, why } in refusals {
+                tracing::warn!(server, error = why, "the store cannot be reached yet; waiting a moment");
+            }
+            connected.await
+        }
+    };
+    if came.is_err() {
+        warn_of_store(config, store);
     }
 }
 

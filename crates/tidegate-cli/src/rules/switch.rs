@@ -12,7 +12,7 @@ use crate::ask::segment;
 use crate::exit::Failure;
 use crate::output::{Format, print, talk};
 
-/// The domain of a rule unless one is named, as `check` and `explain` have it.
+/// The domain of a rule unless one is named or the rules have just one.
 const DEFAULT_DOMAIN: &str = "api";
 
 /// What is switched.
@@ -30,7 +30,7 @@ struct Which {
 pub(super) struct SetArgs {
     #[command(flatten)]
     which: Which,
-    /// The domain [default: api for a rule; every domain with --all]
+    /// The domain [default: for a rule the only one of the rules, or api; every domain with --all]
     #[arg(long)]
     domain: Option<String>,
     /// Take it back by itself after that long, such as 10m; 1s to 30d
@@ -47,7 +47,7 @@ pub(super) struct SetArgs {
 pub(super) struct OnArgs {
     #[command(flatten)]
     which: Which,
-    /// The domain [default: api for a rule; every domain with --all]
+    /// The domain [default: for a rule the only one of the rules, or api; every domain with --all]
     #[arg(long)]
     domain: Option<String>,
     /// Drop switches of domains and rules with those of all, without asking
@@ -61,7 +61,8 @@ pub(super) struct OnArgs {
 struct Target<'a>(Option<&'a str>, Option<&'a str>);
 
 pub(super) fn set(args: &SetArgs, mode: &str) -> Result<(), Failure> {
-    let target = Target::of(&args.which, args.domain.as_deref());
+    let domain = domain(&args.which, args.domain.as_deref(), &args.asking)?;
+    let target = Target(domain.as_deref(), args.which.name.as_deref());
     let body = json!({ "mode": mode, "for": args.lasts, "reason": args.reason });
     let answer = args.asking.ask("PUT", &target.path(), Some(&body))?;
     if args.asking.format == Format::Json {
@@ -80,7 +81,8 @@ pub(super) fn set(args: &SetArgs, mode: &str) -> Result<(), Failure> {
 }
 
 pub(super) fn take_back(args: &OnArgs) -> Result<(), Failure> {
-    let target = Target::of(&args.which, args.domain.as_deref());
+    let domain = domain(&args.which, args.domain.as_deref(), &args.asking)?;
+    let target = Target(domain.as_deref(), args.which.name.as_deref());
     if args.which.all && !args.yes {
         let set = args.asking.ask("GET", "/admin/v1/switches", None)?;
         let dropped: Vec<String> =
@@ -100,6 +102,19 @@ pub(super) fn take_back(args: &OnArgs) -> Result<(), Failure> {
         talk(&format!("note: another switch still holds: {}\n", told(switch)));
     }
     Ok(())
+}
+
+/// The domain that is meant; `None` for all of them.
+fn domain(which: &Which, named: Option<&str>, asking: &Asking) -> Result<Option<String>, Failure> {
+    if named.is_some() || which.all {
+        return Ok(named.map(str::to_owned));
+    }
+    let summary = asking.ask("GET", "/admin/v1/snapshot", None)?;
+    let sole = match summary["domains"].as_array().map(Vec::as_slice) {
+        Some([only]) => only["name"].as_str(),
+        _ => None,
+    };
+    Ok(Some(sole.unwrap_or(DEFAULT_DOMAIN).to_owned()))
 }
 
 /// Asks on a terminal whether these switches may go too. Elsewhere nobody can be asked, and that is wrong usage.
@@ -122,14 +137,7 @@ fn switches(answer: &Value) -> impl Iterator<Item = &Value> {
     answer["switches"].as_array().into_iter().flatten()
 }
 
-impl<'a> Target<'a> {
-    fn of(which: &'a Which, domain: Option<&'a str>) -> Self {
-        match which.name.as_deref() {
-            Some(rule) => Self(Some(domain.unwrap_or(DEFAULT_DOMAIN)), Some(rule)),
-            None => Self(domain, None),
-        }
-    }
-
+impl Target<'_> {
     fn path(&self) -> String {
         let parts = self.0.into_iter().chain(self.1);
         parts.fold("/admin/v1/switches".to_owned(), |path, part| format!("{path}/{}", segment(part)))
