@@ -13,6 +13,7 @@ mod checked;
 mod stage;
 
 mod exactly;
+mod listed;
 mod alone;
 mod cluster;
 mod lost;
