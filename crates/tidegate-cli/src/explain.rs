@@ -139,8 +139,8 @@ fn remote(args: &ExplainArgs, server: &str) -> Result<Value, Failure> {
 
 fn instant(at: Option<&str>) -> Result<Timestamp, Failure> {
     if let Some(at) = at {
-        let wrong = || Failure::Usage(format!("`{at}` is no instant\nhint: write 2026-12-24T18:00:00Z"));
-        return instant_of(at).ok_or_else(wrong);
+        return instant_of(at)
+            .map_err(|error| Failure::Usage(format!("{}\nhint: {}", error.message, error.help)));
     }
     let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Ok(Timestamp::from_micros(u64::try_from(wall.as_micros()).unwrap_or(u64::MAX)))

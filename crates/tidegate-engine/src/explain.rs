@@ -4,7 +4,7 @@ use tidegate_core::Timestamp;
 use tidegate_rules::condition::Facts;
 use tidegate_rules::name::AttributeId;
 use tidegate_rules::rule::{By, Mode, Rule, Scope};
-use tidegate_rules::words::{shown, why_not};
+use tidegate_rules::words::{is_secret, shown, why_not};
 use tidegate_rules::{Domain, Snapshot};
 
 use crate::check::{Check, Malformed};
@@ -192,10 +192,10 @@ impl Way<'_, '_> {
                 let name = self.domain.names.name(*attribute);
                 format!("{name}={}", self.shown(*attribute, facts).unwrap_or_default())
             }
-            By::Capture { attribute, glob, index, name } => {
-                let value = facts.get(*attribute).and_then(|value| glob.capture(value, *index));
-                let of = self.domain.names.name(*attribute);
-                format!("{name}={}", shown(of, value.unwrap_or_default()))
+            By::Capture { name, .. } => {
+                let secret = by.attributes().map(|of| self.domain.names.name(of)).find(|of| is_secret(of));
+                let value = by.value(facts).unwrap_or_default();
+                format!("{name}={}", shown(secret.unwrap_or(name), value))
             }
         }
     }
@@ -214,8 +214,9 @@ impl Way<'_, '_> {
         if rule.expires_at.is_some_and(|end| self.now >= end) {
             return Some("it has expired".to_owned());
         }
-        if rule.schedule.as_ref().is_some_and(|schedule| !schedule.holds(self.now)) {
-            return Some("it is not its time (`when`)".to_owned());
+        if let Some(schedule) = rule.schedule.as_ref().filter(|schedule| !schedule.holds(self.now)) {
+            let next = schedule.next_start(self.now).map_or("never again".to_owned(), |at| format!("next from {at}"));
+            return Some(format!("it is not its time (`when`); {next}"));
         }
         let counts = rule.counts.as_ref().is_some_and(|counts| counts.holds(facts));
         if let Some(why) = why_not(&rule.applies, facts, &self.domain.names).filter(|_| !counts) {
@@ -239,7 +240,12 @@ impl Way<'_, '_> {
     }
 
     fn missing(&self, rule: &Rule, facts: &Facts<'_>) -> Option<String> {
-        let missing = rule.by.iter().map(By::attribute).find(|attribute| facts.get(*attribute).is_none())?;
-        Some(self.domain.names.name(missing).to_owned())
+        let missing = rule.by.iter().find(|by| by.value(facts).is_none())?;
+        Some(match missing {
+            By::Attribute(attribute) | By::Address(attribute) => {
+                self.domain.names.name(*attribute).to_owned()
+            }
+            By::Capture { name, .. } => format!("{{{name}}}"),
+        })
     }
 }

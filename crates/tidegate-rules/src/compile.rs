@@ -1,14 +1,18 @@
 //! From files to a snapshot: all of them in one go, and everything that is wrong with any of them.
 
+mod attributes;
 mod domain;
 mod identities;
 mod rules;
+mod by;
 mod rule_limits;
 mod rule_terms;
 mod tree_names;
 mod tree;
 
 use std::collections::BTreeMap;
+
+use tidegate_core::Timestamp;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::reference::FILE;
@@ -17,6 +21,15 @@ use crate::shape::{self, Shape, head};
 use crate::snapshot::Snapshot;
 use crate::source::Source;
 use crate::yaml::{self, Node, Value};
+
+/// What is known of the place where rules are compiled, beside their files.
+#[derive(Clone, Debug, Default)]
+pub struct Context {
+    /// The time, for warnings about rules that have expired; without it there are none.
+    pub now: Option<Timestamp>,
+    /// Attributes that the settings of listeners fill, beside the usual ones.
+    pub attributes: Vec<String>,
+}
 
 /// What came of compiling some files.
 #[derive(Debug)]
@@ -49,20 +62,26 @@ impl Compiled {
 }
 
 /// Compiles files. The order of their names is the order of their rules.
-pub fn compile(mut sources: Vec<Source>) -> Compiled {
+pub fn compile(sources: Vec<Source>) -> Compiled {
+    compile_in(&Context::default(), sources)
+}
+
+/// Compiles files, with warnings about what does not fit the context.
+pub fn compile_in(context: &Context, mut sources: Vec<Source>) -> Compiled {
     sources.sort_by(|a, b| a.name().cmp(b.name()));
     let mut files: Vec<File> =
         sources.into_iter().map(|source| File { source, diagnostics: Diagnostics::default() }).collect();
     let trees: Vec<Option<Node>> = files.iter_mut().map(read).collect();
     let domains = by_domain(&mut files, &trees);
     let built: Vec<_> =
-        domains.into_iter().map(|(name, parts)| domain::build(&name, &parts, &mut files)).collect();
-    let broken = files.iter().any(|file| file.diagnostics.has_errors());
-    let snapshot = (!broken).then(|| Snapshot::new(built));
-    if let Some(snapshot) = &snapshot {
-        crate::lint::warn(snapshot, &mut files);
+        domains.into_iter().map(|(name, parts)| domain::build(&name, &parts, (context, &mut files))).collect();
+    let snapshot = Snapshot::new(built);
+    crate::lint::warn(&snapshot, context, &mut files);
+    for (file, tree) in files.iter_mut().zip(&trees) {
+        tree.iter().for_each(|tree| crate::allow::apply(tree, &mut file.diagnostics));
     }
-    let snapshot = snapshot.filter(|_| !files.iter().any(|file| file.diagnostics.has_errors()));
+    let broken = files.iter().any(|file| file.diagnostics.has_errors());
+    let snapshot = Some(snapshot).filter(|_| !broken);
     let files = files.into_iter().zip(&trees).map(|(file, tree)| hide_secrets(file, tree.as_ref())).collect();
     Compiled { snapshot, files }
 }

@@ -1,8 +1,12 @@
 //! `match` and `count` as written become conditions.
 
+mod captures;
+mod paths;
+
 use ipnet::IpNet;
 
 use crate::address;
+use crate::capture::Pattern;
 use crate::condition::{Condition, Test, whole_value_regex};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::glob::Glob;
@@ -14,23 +18,25 @@ use crate::source::Span;
 use crate::words::{is_secret, shown};
 use crate::yaml::{Node, Value};
 
+pub(crate) use captures::Captures;
+use paths::Form;
+
 /// The longest name of an attribute.
 const MAX_NAME: usize = 128;
-
-/// A segment that a glob of a rule's `match` captures, for `by`.
-#[derive(Clone, Debug)]
-pub(crate) struct Captured {
-    pub(crate) name: String,
-    pub(crate) attribute: AttributeId,
-    pub(crate) glob: String,
-    pub(crate) index: usize,
-}
 
 /// Reads conditions, interning the names of attributes and collecting what is wrong.
 pub(crate) struct Conditions<'a> {
     pub(crate) names: &'a mut Names,
     pub(crate) diagnostics: &'a mut Diagnostics,
-    pub(crate) captures: Vec<Captured>,
+    pub(crate) captures: Captures,
+    /// Every place that asks about an attribute.
+    pub(crate) asked: Vec<(AttributeId, Span)>,
+}
+
+impl<'a> Conditions<'a> {
+    pub(crate) fn new(names: &'a mut Names, diagnostics: &'a mut Diagnostics) -> Self {
+        Self { names, diagnostics, captures: Captures::default(), asked: Vec::new() }
+    }
 }
 
 impl Conditions<'_> {
@@ -47,7 +53,7 @@ impl Conditions<'_> {
                 let kept = self.captures.len();
                 let node = self.map(value, "not")?;
                 let inner = self.all(node);
-                self.captures.truncate(kept);
+                self.captures.drop_since(kept);
                 Some(Condition::Not(Box::new(inner)))
             }
             "any" | "all" => self.branches(name, value),
@@ -80,15 +86,19 @@ impl Conditions<'_> {
             );
             return None;
         };
-        let kept = self.captures.len();
-        let mut branches = Vec::new();
+        let (mut branches, mut starts) = (Vec::new(), Vec::new());
         for item in items {
             let node = self.map(item, name)?;
-            branches.push(self.all(node));
+            let start = self.captures.len();
+            let branch = self.all(node);
+            if name == "any" {
+                self.captures.put_in_branch(start, &branch);
+            }
+            starts.push(start);
+            branches.push(branch);
         }
         if name == "any" {
-            // What only one branch captures is not always there.
-            self.captures.truncate(kept);
+            self.captures.settle_alternatives(&starts);
             return Some(Condition::Any(branches));
         }
         Some(Condition::All(branches))
@@ -119,8 +129,13 @@ impl Conditions<'_> {
         }
         let name = canonical(name);
         let id = self.names.intern(&name);
-        if id.is_none() {
-            self.diagnostics.push(Diagnostic::error("attribute", at, "the domain uses too many attributes"));
+        match id {
+            Some(id) => self.asked.push((id, at)),
+            None => self.diagnostics.push(Diagnostic::error(
+                "attribute",
+                at,
+                "the domain uses too many attributes",
+            )),
         }
         id
     }
@@ -154,17 +169,21 @@ impl Conditions<'_> {
 
     /// Any of the values; exact ones together, so that they can be looked up.
     fn list(&mut self, attribute: AttributeId, name: &str, items: &[Node]) -> Option<Condition> {
-        let kept = self.captures.len();
         let (mut exact, mut networks, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        let mut starts = Vec::new();
         for item in items {
-            let text = item.text()?;
+            starts.push(self.captures.len());
+            let Some(text) = item.text() else {
+                others.push(self.listed(attribute, name, item)?);
+                continue;
+            };
             match self.plain(attribute, name, &text, item.inner_span(&text))? {
                 Test::OneOf(values) => exact.extend(values),
                 Test::Cidr(nets) => networks.extend(nets),
                 other => others.push(Condition::Is(attribute, other)),
             }
         }
-        self.captures.truncate(kept);
+        self.captures.settle_alternatives(&starts);
         if !exact.is_empty() {
             others.push(Condition::Is(attribute, Test::OneOf(exact)));
         }
@@ -174,11 +193,25 @@ impl Conditions<'_> {
         Some(if others.len() == 1 { others.remove(0) } else { Condition::Any(others) })
     }
 
+    /// A test in the long form among the values of a list.
+    fn listed(&mut self, attribute: AttributeId, name: &str, item: &Node) -> Option<Condition> {
+        if matches!(item.value, Value::Map(_)) {
+            return self.value(attribute, name, item);
+        }
+        let message = format!("a value of `{name}` is {} and should be text or a test", item.value.kind());
+        self.diagnostics.push(Diagnostic::error("wrong-type", head(item), message));
+        None
+    }
+
     /// What a plain text means depends on the attribute: a path is a glob, an address a network.
     fn plain(&mut self, attribute: AttributeId, name: &str, text: &str, at: Span) -> Option<Test> {
         let starts = text.trim_start();
         match name {
-            "path" | "host" => self.glob(attribute, text, at),
+            "path" => {
+                self.look_at_path(name, text, at, Form::Glob);
+                self.glob(attribute, text, at)
+            }
+            "host" => self.glob(attribute, text, at),
             "ip" | "remote_address" => self.cidr(name, text, at).map(|network| Test::Cidr(vec![network])),
             "method" => Some(exact(&text.to_uppercase())),
             _ if starts.starts_with(['<', '>']) => self.number(name, text, at),
@@ -204,6 +237,16 @@ impl Conditions<'_> {
         for (key, value) in node.entries() {
             let text = || value.text().map(|text| (value.inner_span(&text), text));
             let is = |test| Condition::Is(attribute, test);
+            let form = match key.name.as_str() {
+                "glob" => Some(Form::Glob),
+                "exact" | "in" => Some(Form::Exact),
+                "prefix" => Some(Form::Prefix),
+                _ => None,
+            };
+            for item in form.map(|_| value.items()).unwrap_or_default() {
+                let text = item.text().unwrap_or_default();
+                form.iter().for_each(|form| self.look_at_path(name, &text, item.inner_span(&text), *form));
+            }
             let part = match key.name.as_str() {
                 "exact" if name == "method" => is(exact(&text()?.1.to_uppercase())),
                 "exact" => is(exact(&text()?.1)),
@@ -214,7 +257,7 @@ impl Conditions<'_> {
                 }
                 "glob" => text().and_then(|(at, text)| self.glob(attribute, &text, at)).map(is)?,
                 "prefix" => is(Test::Prefix(text()?.1.into_boxed_str())),
-                "regex" => text().and_then(|(at, text)| self.regex(&text, at)).map(is)?,
+                "regex" => text().and_then(|(at, text)| self.regex(attribute, &text, at)).map(is)?,
                 "number" => text().and_then(|(at, text)| self.number(name, &text, at)).map(is)?,
                 "cidr" => {
                     let texts = value.items().iter().filter_map(|item| Some((item.text()?, item)));
@@ -224,7 +267,12 @@ impl Conditions<'_> {
                 }
                 "present" => is(if value.truth()? { Test::Present } else { Test::Absent }),
                 "absent" => is(if value.truth()? { Test::Absent } else { Test::Present }),
-                "not" => Condition::Not(Box::new(self.value(attribute, name, value)?)),
+                "not" => {
+                    let kept = self.captures.len();
+                    let inner = self.value(attribute, name, value)?;
+                    self.captures.drop_since(kept);
+                    Condition::Not(Box::new(inner))
+                }
                 _ => return None,
             };
             parts.push(part);
@@ -232,13 +280,18 @@ impl Conditions<'_> {
         Some(if parts.len() == 1 { parts.remove(0) } else { Condition::All(parts) })
     }
 
+    fn look_at_path(&mut self, name: &str, text: &str, at: Span, form: Form) {
+        if name == "path" && !text.is_empty() {
+            self.diagnostics.extend(paths::odd(text, at, form));
+        }
+    }
+
     fn glob(&mut self, attribute: AttributeId, text: &str, at: Span) -> Option<Test> {
         match Glob::parse(text) {
             Ok(glob) if glob.is_literal() => Some(exact(text)),
             Ok(glob) => {
                 for (index, name) in glob.capture_names().enumerate() {
-                    let glob = text.to_owned();
-                    self.captures.push(Captured { name: name.to_owned(), attribute, glob, index });
+                    self.captures.add(name, attribute, Pattern::Glob(glob.clone(), index));
                 }
                 Some(Test::Glob(glob))
             }
@@ -251,9 +304,16 @@ impl Conditions<'_> {
         }
     }
 
-    fn regex(&mut self, text: &str, at: Span) -> Option<Test> {
+    fn regex(&mut self, attribute: AttributeId, text: &str, at: Span) -> Option<Test> {
         match whole_value_regex(text) {
-            Ok(regex) => Some(Test::Regex(regex)),
+            Ok(regex) => {
+                for (group, name) in regex.capture_names().enumerate() {
+                    if let Some(name) = name {
+                        self.captures.add(name, attribute, Pattern::Regex(regex.clone(), group));
+                    }
+                }
+                Some(Test::Regex(regex))
+            }
             Err(message) => {
                 self.diagnostics.push(Diagnostic::error("regex", at, message));
                 None

@@ -40,6 +40,37 @@ pub struct Diagnostics {
     left_out: usize,
 }
 
+/// The codes of all warnings: what `allow` can name.
+pub const WARNINGS: [&str; 27] = [
+    "absent-key",
+    "absent-tenant",
+    "bucket-on-login",
+    "capture-shadows",
+    "duplicate-by",
+    "duplicate-key",
+    "expired",
+    "forgeable",
+    "literal-star",
+    "never-binds",
+    "never-passes",
+    "no-effect",
+    "partial-capture",
+    "path-colon",
+    "path-query",
+    "path-regex",
+    "path-scheme",
+    "path-slash",
+    "path-star",
+    "prefix-star",
+    "shared-address",
+    "tier-match",
+    "too-many-limits",
+    "unknown-attribute",
+    "unreachable",
+    "yaml-merge",
+    "yaml-number",
+];
+
 /// After these a text was not read on: what stands where in it is not known.
 const UNPARSED: [&str; 6] = ["yaml", "key", "alias", "too-deep", "too-many-values", "second-document"];
 
@@ -91,6 +122,16 @@ impl Diagnostics {
         }
     }
 
+    /// Drops the warnings that a test picks; errors stay.
+    pub(crate) fn drop_warnings(&mut self, is_allowed: impl Fn(&Diagnostic) -> bool) {
+        self.found.retain(|one| one.severity == Severity::Error || !is_allowed(one));
+    }
+
+    /// Adds several.
+    pub(crate) fn extend(&mut self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
+        diagnostics.into_iter().for_each(|diagnostic| self.push(diagnostic));
+    }
+
     /// All that were found, in the order of their places.
     pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
         let mut sorted: Vec<&Diagnostic> = self.found.iter().collect();
@@ -101,6 +142,17 @@ impl Diagnostics {
     /// Whether one of them makes the rules unusable.
     pub fn has_errors(&self) -> bool {
         self.found.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+
+    /// Whether a stretch of the text has an error in it.
+    pub(crate) fn has_errors_in(&self, stretch: Span) -> bool {
+        let within = |span: Span| (stretch.start..stretch.end.max(stretch.start + 1)).contains(&span.start);
+        self.found.iter().any(|one| one.severity == Severity::Error && within(one.span))
+    }
+
+    /// Whether the text could not be read to its end.
+    pub(crate) fn is_unparsed(&self) -> bool {
+        self.found.iter().any(|diagnostic| UNPARSED.contains(&diagnostic.code))
     }
 
     /// How many of a kind were found, those beyond the kept ones left out.
@@ -125,8 +177,7 @@ impl Diagnostics {
 
     /// All of them as text, as a compiler prints them. Of a text that is not YAML no word is shown that may be a secret.
     pub fn render(&self, source: &Source) -> String {
-        let unparsed = self.found.iter().any(|diagnostic| UNPARSED.contains(&diagnostic.code));
-        let hidden = unparsed.then(|| secrets::unparsed(source)).flatten();
+        let hidden = self.is_unparsed().then(|| secrets::unparsed(source)).flatten();
         let source = hidden.as_ref().unwrap_or(source);
         let mut text: String = self.iter().map(|diagnostic| render(diagnostic, source) + "\n").collect();
         if self.left_out > 0 {

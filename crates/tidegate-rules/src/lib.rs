@@ -22,6 +22,7 @@ pub mod calendar;
 pub mod schedule;
 mod limits;
 mod conditions;
+mod capture;
 pub mod identity;
 pub mod descriptors;
 pub mod rule;
@@ -31,6 +32,7 @@ pub mod apart;
 pub mod switch;
 mod secrets;
 mod compile;
+mod allow;
 mod lint;
 pub mod words;
 pub mod table;
@@ -40,7 +42,7 @@ pub mod starter;
 #[doc(hidden)]
 pub mod corpus;
 
-pub use compile::{Compiled, File, compile};
+pub use compile::{Compiled, Context, File, compile, compile_in};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use snapshot::{Domain, Snapshot};
 pub use source::{Place, Source, Span};

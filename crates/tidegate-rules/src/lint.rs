@@ -5,10 +5,12 @@ mod implies;
 mod reach;
 mod excludes;
 mod atomic;
+mod applies;
+mod absent_key;
 
 use tidegate_core::{Algorithm, MAX_CHARGES};
 
-use crate::compile::File;
+use crate::compile::{Context, File};
 use crate::condition::{Condition, Test};
 use crate::conditions::mentions;
 use crate::diagnostic::Diagnostic;
@@ -16,24 +18,59 @@ use crate::name::AttributeId;
 use crate::rule::{Action, By, Mode, Rule, Scope};
 use crate::snapshot::{Domain, Snapshot};
 
-/// Adds warnings to the files; `atomic: required` that does not hold is an error.
-pub(crate) fn warn(snapshot: &Snapshot, files: &mut [File]) {
+/// Adds warnings to the files; `atomic: required` that does not hold is an error, and so is a rule that can never apply.
+///
+/// Beside errors only rules without one are looked at, each by itself: what a broken rule means is not known.
+pub(crate) fn warn(snapshot: &Snapshot, context: &Context, files: &mut [File]) {
+    let broken = files.iter().any(|file| file.diagnostics.has_errors());
     for domain in snapshot.domains() {
-        let firsts = reach::Firsts::of(domain);
-        for rule in domain.rules.iter().filter(|rule| rule.tree.is_none()) {
+        let own = domain.rules.iter().filter(|rule| rule.tree.is_none());
+        let sound: Vec<&Rule> = own.filter(|rule| !broken || is_sound(files, rule)).collect();
+        for rule in sound {
             let mut said = Vec::new();
-            firsts.warn(rule, &mut said);
-            forgeable(domain, rule, &mut said);
-            shared_address(domain, rule, &mut said);
-            guessable(domain, rule, &mut said);
-            shadowing_capture(rule, &mut said);
-            limits::never_bind(rule, &mut said);
+            alone(domain, rule, context, &mut said);
             say(files, rule, said);
         }
-        atomic::check(domain, files);
-        absent_tenant(domain, files);
-        too_many_limits(domain, files);
+        if !files.iter().any(|file| file.diagnostics.has_errors()) {
+            together(domain, files);
+        }
     }
+}
+
+fn is_sound(files: &[File], rule: &Rule) -> bool {
+    let file = files.iter().find(|file| *file.source.name() == *rule.origin.file);
+    file.is_some_and(|file| !file.diagnostics.has_errors_in(rule.origin.whole))
+}
+
+/// What a rule says by itself.
+fn alone(domain: &Domain, rule: &Rule, context: &Context, said: &mut Vec<Diagnostic>) {
+    forgeable(domain, rule, said);
+    shared_address(domain, rule, said);
+    guessable(domain, rule, said);
+    shadowing_capture(rule, said);
+    limits::never_bind(rule, said);
+    applies::never(domain, rule, said);
+    applies::repeated(domain, rule, said);
+    applies::one_tier(domain, rule, said);
+    if let Some(now) = context.now {
+        applies::expired(rule, now, said);
+    }
+}
+
+/// What rules come to together.
+fn together(domain: &Domain, files: &mut [File]) {
+    let firsts = reach::Firsts::of(domain);
+    for rule in domain.rules.iter().filter(|rule| rule.tree.is_none()) {
+        let mut said = Vec::new();
+        firsts.warn(rule, &mut said);
+        say(files, rule, said);
+    }
+    for (rule, said) in absent_key::find(domain) {
+        say(files, rule, vec![said]);
+    }
+    atomic::check(domain, files);
+    absent_tenant(domain, files);
+    too_many_limits(domain, files);
 }
 
 fn say(files: &mut [File], rule: &Rule, said: Vec<Diagnostic>) {

@@ -30,6 +30,11 @@ pub static FILE: Object = Object {
             Map(&Shape::Object(&IDENTITY)),
             "Attributes that are derived from another, such as the org of an api_key.",
         ),
+        field(
+            "attributes",
+            OneOrMore(&Text),
+            "Attributes that callers send beside those that listeners fill, such as [device, region]: rules of this domain may ask about them without a warning.",
+        ),
         field("ip", Shape::Object(&IP), "How addresses are counted."),
         field(
             "defaults",
@@ -40,6 +45,11 @@ pub static FILE: Object = Object {
             "atomic",
             Word(&["required"]),
             "required: every rule of this domain, whichever file it is in, is `atomic: required`.",
+        ),
+        field(
+            "allow",
+            OneOrMore(&Text),
+            "Codes of warnings that this file does not give, such as [shared-address].",
         ),
         field("rules", List(&Shape::Object(&RULE)), "The rules."),
         field(
@@ -187,6 +197,11 @@ pub static RULE: Object = Object {
             "count_refused",
             Truth,
             "Refused requests count as well, up to twice the limit's capacity in all, so that a caller who keeps trying stays refused.",
+        ),
+        field(
+            "allow",
+            OneOrMore(&Text),
+            "Codes of warnings that this rule does not give, such as [shared-address].",
         ),
         field(
             "atomic",

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use tidegate_core::{Algorithm, EncodedParts, Limit, PreparedCharge, Timestamp};
 
+pub use crate::capture::CaptureSource;
 pub use tidegate_core::Class;
 
 use crate::calendar::Calendar;
+use crate::capture::captured;
 use crate::condition::{Condition, Facts};
-use crate::glob::Glob;
 use crate::home::{Home, Owner};
 use crate::name::AttributeId;
 use crate::schedule::Schedule;
@@ -102,6 +103,8 @@ pub struct Origin {
     pub line: usize,
     /// The place of its name.
     pub span: Span,
+    /// The place of all of it.
+    pub whole: Span,
 }
 
 /// One of the things that a rule counts by.
@@ -110,37 +113,42 @@ pub enum By {
     Attribute(AttributeId),
     /// The network of an address.
     Address(AttributeId),
-    /// What a glob captured of an attribute.
+    /// What a glob or a regular expression captures of an attribute.
     Capture {
-        /// The attribute.
-        attribute: AttributeId,
-        /// The glob.
-        glob: Arc<Glob>,
-        /// Which of its captures.
-        index: usize,
-        /// Its name.
+        /// The name of the capture.
         name: Box<str>,
+        /// The patterns that capture it: at least one.
+        sources: Arc<[CaptureSource]>,
     },
 }
 
-/// Without the glob: what it compares with may be a secret.
+/// Without patterns: what they compare with may be a secret.
 impl fmt::Debug for By {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Attribute(attribute) => write!(f, "Attribute({attribute:?})"),
             Self::Address(attribute) => write!(f, "Address({attribute:?})"),
-            Self::Capture { attribute, name, .. } => write!(f, "Capture({attribute:?}, {name})"),
+            Self::Capture { name, sources } => write!(f, "Capture({name}, {sources:?})"),
         }
     }
 }
 
 impl By {
-    /// The attribute that the value comes from.
-    pub const fn attribute(&self) -> AttributeId {
+    /// The attributes that the value can come from.
+    pub fn attributes(&self) -> impl Iterator<Item = AttributeId> {
+        let (one, sources) = match self {
+            Self::Attribute(attribute) | Self::Address(attribute) => (Some(*attribute), &[][..]),
+            Self::Capture { sources, .. } => (None, &**sources),
+        };
+        one.into_iter().chain(sources.iter().map(|source| source.attribute))
+    }
+
+    /// The value of a request, if it has one; an address as the request spells it.
+    #[inline]
+    pub fn value<'v>(&self, facts: &Facts<'v>) -> Option<&'v str> {
         match self {
-            Self::Attribute(attribute) | Self::Address(attribute) | Self::Capture { attribute, .. } => {
-                *attribute
-            }
+            Self::Attribute(attribute) | Self::Address(attribute) => facts.get(*attribute),
+            Self::Capture { sources, .. } => captured(sources, facts),
         }
     }
 }

@@ -62,7 +62,9 @@ fn shape(shape: &Shape) -> Value {
 fn condition() -> Value {
     let itself = json!({ "$ref": "#/$defs/condition" });
     let scalar = json!({ "type": ["string", "number", "boolean"] });
-    let value = json!({ "anyOf": [scalar, { "type": "array", "items": scalar }, { "$ref": format!("#/$defs/{}", key(&TEST)) }] });
+    let test = json!({ "$ref": format!("#/$defs/{}", key(&TEST)) });
+    let listed = json!({ "type": "array", "items": { "anyOf": [scalar, test] } });
+    let value = json!({ "anyOf": [scalar, listed, test] });
     json!({
         "type": "object",
         "description": "All entries must hold. Keys are attributes (method, path, plan, ip, api_key, header.x-…), or not, any, all, headers, query.",

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tidegate_rules::{Source, compile};
+use tidegate_rules::{Context, Source, compile_in, schedule};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
@@ -21,9 +21,11 @@ fn the_compiler_says_what_it_said() {
     let bless = std::env::var_os("TIDEGATE_BLESS").is_some();
     let inputs = files("yaml");
     assert!(inputs.len() > 5);
+    let now = schedule::instant("2026-11-19T12:00:00Z").ok();
+    let context = Context { now, ..Context::default() };
     for input in &inputs {
         let name = input.file_name().unwrap().to_string_lossy().into_owned();
-        let compiled = compile(vec![Source::new(name, std::fs::read_to_string(input).unwrap())]);
+        let compiled = compile_in(&context, vec![Source::new(name, std::fs::read_to_string(input).unwrap())]);
         let said = compiled.render();
         let expected = input.with_extension("txt");
         if bless {

@@ -142,7 +142,7 @@ fn descriptor_of(check: &Check<'_>, domain: &Domain, rule: &Rule, view: &View<'_
     }
     let counted_by = |name: &str| {
         let attribute = matching::attribute(domain, name);
-        attribute.is_some() && rule.by.iter().any(|by| attribute == Some(by.attribute()))
+        attribute.is_some_and(|attribute| rule.by.iter().any(|by| by.attributes().any(|own| own == attribute)))
     };
     let names_it = |descriptor: &Descriptor<'_>| descriptor.entries.iter().any(|(name, _)| counted_by(name));
     check.descriptors.iter().position(names_it).map_or(Some(0), |place| u16::try_from(place).ok())
@@ -151,7 +151,7 @@ fn descriptor_of(check: &Check<'_>, domain: &Domain, rule: &Rule, view: &View<'_
 /// Whether a rule takes the place of others of its group, if the request is held to it: one in the shadow is judged beside
 /// them, and one that lacks what it counts by leaves the place to the next.
 pub(crate) fn takes_its_group(rule: &Rule, facts: &Facts<'_>) -> bool {
-    rule.mode == Mode::Enforce && rule.by.iter().all(|by| facts.get(by.attribute()).is_some())
+    rule.mode == Mode::Enforce && rule.by.iter().all(|by| by.value(facts).is_some())
 }
 
 /// Of those that take their group only the one of the lowest rank stays.

@@ -62,11 +62,8 @@ impl<'a> Counter<'a> {
         let mut addresses = addresses.iter();
         for by in &rule.by {
             self.values.push(match by {
-                By::Attribute(attribute) => facts.get(*attribute)?.as_bytes(),
                 By::Address(_) => addresses.next()?,
-                By::Capture { attribute, glob, index, .. } => {
-                    glob.capture(facts.get(*attribute)?, *index)?.as_bytes()
-                }
+                by => by.value(facts)?.as_bytes(),
             });
         }
         if let Owner::Tenant(tenant) = rule.home.owner {

@@ -12,9 +12,10 @@ use crate::rule::{Class, Mode, Rank, Rule};
 use crate::snapshot::Domain;
 use crate::source::Span;
 
+use super::attributes::Asked;
 use super::rules::{self, Draft};
 use super::tree_names::TreeNames;
-use super::{File, Part, identities, tree};
+use super::{Context, File, Part, attributes, identities, tree};
 
 /// What is known of a domain while it is built.
 pub(super) struct Builder<'f> {
@@ -27,13 +28,18 @@ pub(super) struct Builder<'f> {
     pub(super) drafts: Vec<Draft>,
     pub(super) tree: Tree,
     pub(super) tree_names: TreeNames,
+    /// Every place that asks about an attribute.
+    pub(super) asked: Vec<Asked>,
 }
 
 impl Builder<'_> {
     /// The number of an attribute's name; what is no name is told.
     pub(super) fn attribute(&mut self, file: usize, name: &str, at: Span) -> Option<AttributeId> {
         let diagnostics = &mut self.files[file].diagnostics;
-        Conditions { names: &mut self.names, diagnostics, captures: Vec::new() }.attribute(name, at)
+        let mut reader = Conditions::new(&mut self.names, diagnostics);
+        let attribute = reader.attribute(name, at)?;
+        self.asked.push(Asked { attribute, file, at });
+        Some(attribute)
     }
 
     pub(super) fn say(&mut self, file: usize, diagnostic: Diagnostic) {
@@ -42,7 +48,7 @@ impl Builder<'_> {
 }
 
 /// Builds a domain. What is wrong is in the files' diagnostics; the domain is only used if nothing is.
-pub(super) fn build(name: &str, parts: &[Part<'_>], files: &mut [File]) -> Domain {
+pub(super) fn build(name: &str, parts: &[Part<'_>], (context, files): (&Context, &mut [File])) -> Domain {
     let mut builder = Builder {
         files,
         names: Names::default(),
@@ -53,6 +59,7 @@ pub(super) fn build(name: &str, parts: &[Part<'_>], files: &mut [File]) -> Domai
         drafts: Vec::new(),
         tree: Tree::new(),
         tree_names: TreeNames::default(),
+        asked: Vec::new(),
     };
     settings(&mut builder, parts);
     for (file, node) in parts {
@@ -67,6 +74,7 @@ pub(super) fn build(name: &str, parts: &[Part<'_>], files: &mut [File]) -> Domai
     for (file, node) in parts {
         tree::read(&mut builder, *file, node);
     }
+    attributes::check(&mut builder, parts, context);
     finish(name, builder, own)
 }
 

@@ -5,7 +5,7 @@ use tidegate_core::Timestamp;
 use crate::diagnostic::Diagnostic;
 use crate::limits;
 use crate::rule::Cost;
-use crate::schedule::{self, Schedule};
+use crate::schedule::{self, InstantError, Schedule};
 use crate::shape::head;
 use crate::yaml::{Node, Value};
 
@@ -40,11 +40,10 @@ impl Written<'_> {
     pub(super) fn expires_at(&self, builder: &mut Builder<'_>) -> Option<Timestamp> {
         let (text, at) = self.rule.text_at("expires_at")?;
         let instant = schedule::instant(&text);
-        if instant.is_none() {
-            let said = Diagnostic::error("expires-at", at.span, format!("`{text}` is no instant"));
-            self.say(builder, said.help("write 2027-01-31T00:00:00Z, or a date"));
-        }
-        instant
+        let error = |error: InstantError| {
+            self.say(builder, Diagnostic::error("expires-at", at.span, error.message).help(error.help));
+        };
+        instant.map_err(error).ok()
     }
 
     pub(super) fn cost(&self, builder: &mut Builder<'_>) -> Cost {

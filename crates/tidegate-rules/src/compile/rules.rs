@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::condition::Condition;
-use crate::conditions::{Captured, Conditions, canonical, mentions};
+use crate::conditions::{Captures, Conditions, mentions};
 use crate::diagnostic::Diagnostic;
-use crate::glob::Glob;
 use crate::home::Home;
 use crate::rule::{Action, By, Mode, Origin, Refusal, Rule, Scope};
 use crate::shape::head;
 use crate::source::Span;
 use crate::yaml::{Node, Value};
 
+use super::attributes::Asked;
 use super::domain::Builder;
 
 /// A rule and what is settled when all are there.
@@ -69,8 +69,9 @@ impl<'n> Written<'n> {
         let origin = self.origin(builder, span);
         let action = self.text("action").and_then(|word| Action::from_word(&word)).unwrap_or_default();
         let (applies, captures) = self.condition(builder, "match");
-        let counts = self.rule.get("count").map(|_| self.condition(builder, "count").0);
-        let by = self.by(builder, &captures);
+        let counts = self.rule.get("count").map(|_| self.condition(builder, "count"));
+        let (counts, counted) = counts.unzip();
+        let by = self.by(builder, &captures.beside(counted.unwrap_or_default()));
         let scope = self.scope(builder);
         let limits = self.limits(builder, &name, action);
         let (dimension, subject) = about(builder, &by, &applies, scope);
@@ -136,48 +137,25 @@ impl<'n> Written<'n> {
 
     fn origin(&self, builder: &Builder<'_>, span: Span) -> Origin {
         let source = &builder.files[self.file].source;
-        Origin { file: Arc::from(source.name()), line: source.line_of(span.start), span }
+        Origin {
+            file: Arc::from(source.name()),
+            line: source.line_of(span.start),
+            span,
+            whole: self.rule.span,
+        }
     }
 
-    fn condition(&self, builder: &mut Builder<'_>, name: &str) -> (Condition, Vec<Captured>) {
+    fn condition(&self, builder: &mut Builder<'_>, name: &str) -> (Condition, Captures) {
         let Some(node) = self.rule.get(name).filter(|node| matches!(node.value, Value::Map(_))) else {
-            return (Condition::All(Vec::new()), Vec::new());
+            return (Condition::All(Vec::new()), Captures::default());
         };
         let diagnostics = &mut builder.files[self.file].diagnostics;
-        let mut reader = Conditions { names: &mut builder.names, diagnostics, captures: Vec::new() };
+        let mut reader = Conditions::new(&mut builder.names, diagnostics);
         let condition = reader.all(node);
-        (condition, reader.captures)
-    }
-
-    fn by(&self, builder: &mut Builder<'_>, captures: &[Captured]) -> Vec<By> {
-        let mut by = Vec::new();
-        for item in self.rule.get("by").map(Node::items).unwrap_or_default() {
-            let Some(text) = item.text() else { continue };
-            let name = text.trim_start_matches('{').trim_end_matches('}');
-            if let Some(found) = captures.iter().find(|captured| captured.name == name) {
-                let Ok(glob) = Glob::parse(&found.glob) else { continue };
-                let glob = Arc::new(glob);
-                by.push(By::Capture {
-                    attribute: found.attribute,
-                    glob,
-                    index: found.index,
-                    name: name.into(),
-                });
-                continue;
-            }
-            if name != text {
-                let message = format!("`match` captures no `{text}`");
-                let said = Diagnostic::error("capture", item.span, message);
-                let said = said.did_you_mean(name, captures.iter().map(|captured| captured.name.as_str()));
-                self.say(builder, said.help("capture it in a path such as /v1/intents/{id}"));
-                continue;
-            }
-            let diagnostics = &mut builder.files[self.file].diagnostics;
-            let mut reader = Conditions { names: &mut builder.names, diagnostics, captures: Vec::new() };
-            let Some(attribute) = reader.attribute(name, item.span) else { continue };
-            by.push(if canonical(name) == "ip" { By::Address(attribute) } else { By::Attribute(attribute) });
-        }
-        by
+        let Conditions { captures, asked, .. } = reader;
+        let asked = asked.into_iter().map(|(attribute, at)| Asked { attribute, file: self.file, at });
+        builder.asked.extend(asked);
+        (condition, captures)
     }
 
     fn scope(&self, builder: &mut Builder<'_>) -> Scope {

@@ -116,7 +116,12 @@ fn rule(builder: &mut Builder<'_>, file: usize, (node, limit): (&Node, &Node), p
     let made = per.and_then(|per| rule_limit(amount, per, &policy));
     let span = head(node);
     let source = &builder.files[file].source;
-    let origin = Origin { file: Arc::from(source.name()), line: source.line_of(span.start), span };
+    let origin = Origin {
+        file: Arc::from(source.name()),
+        line: source.line_of(span.start),
+        span,
+        whole: node.span,
+    };
     let tree = TreeRule {
         replaces: replaces(builder, file, limit, limit_name.as_deref()),
         limit_name: limit_name.map(Into::into),

@@ -12,7 +12,7 @@ use crate::compile::File;
 use crate::condition::{Condition, Test};
 use crate::diagnostic::Diagnostic;
 use crate::home::Owner;
-use crate::rule::{Mode, Rule};
+use crate::rule::{By, Mode, Rule};
 use crate::snapshot::Domain;
 
 /// Pairs that are looked at in a domain. Beyond, rules are taken to match together: rather an error too many.
@@ -48,7 +48,10 @@ impl<'d> Counting<'d> {
             Some(counts) => Condition::Any(vec![held, counts.clone()]),
             None => held,
         };
-        let there = rule.by.iter().map(|by| Condition::Is(by.attribute(), Test::Present));
+        let present = |by: &By| {
+            Condition::Any(by.attributes().map(|attribute| Condition::Is(attribute, Test::Present)).collect())
+        };
+        let there = rule.by.iter().map(present);
         Self { rule, charged: Condition::All(std::iter::once(found).chain(there).collect()) }
     }
 

@@ -3,6 +3,7 @@
 
 use super::reach::asked;
 use crate::condition::{Condition, Test};
+use crate::glob::{Glob, Segment};
 
 /// Steps after which a pair of conditions is given up: nested `any` and `all` could take very many.
 const MOST_STEPS: usize = 1_000;
@@ -48,8 +49,16 @@ fn passes(narrow: &Test, wide: &Test) -> bool {
         }
         (Test::OneOf(values), Test::Glob(glob)) => values.iter().all(|value| glob.matches(value)),
         (Test::Prefix(longer), Test::Prefix(prefix)) => longer.starts_with(&**prefix),
+        (Test::Glob(narrow), Test::Glob(wide)) if is_below(narrow, wide) => true,
         _ => asked(narrow) == asked(wide),
     }
+}
+
+/// Whether the wide glob is literal segments and `**`, and the narrow one begins with these segments.
+fn is_below(narrow: &Glob, wide: &Glob) -> bool {
+    let Some((Segment::Rest, begins)) = wide.segments().split_last() else { return false };
+    let is_literal = |segment: &Segment| matches!(segment, Segment::Literal(_));
+    begins.iter().all(is_literal) && narrow.segments().starts_with(begins)
 }
 
 #[cfg(test)]

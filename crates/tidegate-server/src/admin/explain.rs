@@ -9,7 +9,6 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value};
-use tidegate_core::Timestamp;
 use tidegate_engine::check::{MAX_ATTRIBUTES, MAX_NAME_BYTES, MAX_VALUE_BYTES};
 use tidegate_engine::explain::explain;
 use tidegate_engine::{Check, Descriptor};
@@ -74,7 +73,7 @@ struct Asked {
     domain: Option<String>,
     attributes: Pairs,
     descriptors: Vec<Pairs>,
-    at: Option<Timestamp>,
+    at: Option<String>,
 }
 
 type Pairs = Vec<(String, String)>;
@@ -86,12 +85,17 @@ pub(super) async fn explain_check(State(admin): State<Arc<Admin>>, body: Bytes) 
     let Some(domain) = asked.domain.clone().or_else(sole) else {
         return problem(StatusCode::BAD_REQUEST, "name the `domain`: the rules do not have just one");
     };
+    let at = match asked.at.as_deref().map(tidegate_rules::schedule::instant) {
+        Some(Err(error)) => return problem(StatusCode::BAD_REQUEST, &error.to_string()),
+        Some(Ok(at)) => at,
+        None => admin.metrics.clock.now(),
+    };
     let attributes = borrowed(&asked.attributes);
     let entries: Vec<_> = asked.descriptors.iter().map(|entries| borrowed(entries)).collect();
     let descriptors: Vec<_> =
-        entries.iter().map(|entries| Descriptor { entries, limit: None, cost: None }).collect();
+        entries.iter().map(|entries| Descriptor::new(entries)).collect();
     let check = Check { attributes: &attributes, descriptors: &descriptors, ..Check::new(&domain) };
-    match explain(&check, &snapshot, asked.at.unwrap_or_else(|| admin.metrics.clock.now())) {
+    match explain(&check, &snapshot, at) {
         Ok(said) => json_body(StatusCode::OK, &explanation::to_json(&said, &domain, &snapshot)),
         Err(malformed) => problem(StatusCode::BAD_REQUEST, &malformed.to_string()),
     }
@@ -104,16 +108,15 @@ impl Asked {
         if body.keys().any(|key| !known.contains(&key.as_str())) {
             return None;
         }
-        let at = |at: &Value| at.as_str().and_then(tidegate_rules::schedule::instant);
+        let text_at = |name: &str| match body.get(name) {
+            Some(value) => value.as_str().map(|text| Some(text.to_owned())),
+            None => Some(None),
+        };
         Some(Self {
-            domain: body
-                .get("domain")
-                .map(|domain| domain.as_str().map(str::to_owned).ok_or(()))
-                .transpose()
-                .ok()?,
+            domain: text_at("domain")?,
             attributes: attributes(&body)?,
             descriptors: descriptors(&body)?,
-            at: body.get("at").map(|value| at(value).ok_or(())).transpose().ok()?,
+            at: text_at("at")?,
         })
     }
 }

@@ -79,13 +79,10 @@ impl<'v> Partitions<'v> {
         }
         for by in &rule.by {
             match by {
-                By::Attribute(attribute) => hash.add(facts.get(*attribute)?.as_bytes()),
                 By::Address(attribute) => {
                     hash.add(&address::key(facts.get(*attribute)?, self.domain.prefixes));
                 }
-                By::Capture { attribute, glob, index, .. } => {
-                    hash.add(glob.capture(facts.get(*attribute)?, *index)?.as_bytes());
-                }
+                by => hash.add(by.value(facts)?.as_bytes()),
             }
         }
         Some(())

@@ -1,0 +1,47 @@
+//! `by`: the attributes and captures that a rule counts by.
+
+use crate::conditions::{Captures, canonical};
+use crate::diagnostic::Diagnostic;
+use crate::rule::By;
+use crate::yaml::Node;
+
+use super::domain::Builder;
+use super::rules::Written;
+
+impl Written<'_> {
+    pub(super) fn by(&self, builder: &mut Builder<'_>, captures: &Captures) -> Vec<By> {
+        let items = self.rule.get("by").map(Node::items).unwrap_or_default();
+        items.iter().filter_map(|item| self.by_item(builder, captures, item)).collect()
+    }
+
+    fn by_item(&self, builder: &mut Builder<'_>, captures: &Captures, item: &Node) -> Option<By> {
+        let text = item.text()?;
+        let name = text.trim_start_matches('{').trim_end_matches('}');
+        if let Some((sources, always)) = captures.of(name) {
+            if !always {
+                self.say(builder, partial(name, item));
+            }
+            return Some(By::Capture { name: name.into(), sources });
+        }
+        if captures.is_under_not(name) {
+            let message = format!("`{{{name}}}` stands under `not`, which captures nothing");
+            let said = Diagnostic::error("capture", item.span, message);
+            self.say(builder, said.help("capture it in a glob that has to match"));
+            return None;
+        }
+        if name != text {
+            let said = Diagnostic::error("capture", item.span, format!("`match` captures no `{text}`"));
+            let said = said.did_you_mean(name, captures.names());
+            self.say(builder, said.help("capture it in a path such as /v1/intents/{id}"));
+            return None;
+        }
+        let attribute = builder.attribute(self.file, name, item.span)?;
+        Some(if canonical(name) == "ip" { By::Address(attribute) } else { By::Attribute(attribute) })
+    }
+}
+
+fn partial(name: &str, item: &Node) -> Diagnostic {
+    let message = format!("only some alternatives capture `{name}`: requests of the others are not limited by this rule");
+    Diagnostic::warning("partial-capture", item.span, message)
+        .help(format!("capture `{{{name}}}` in each of them, or give the others a rule of their own"))
+}

@@ -1,0 +1,63 @@
+//! Requests that no rule limits, because they lack what the rules count by.
+
+use std::collections::HashSet;
+
+use super::implies::implies;
+use super::warning;
+use crate::condition::{Condition, Test};
+use crate::diagnostic::Diagnostic;
+use crate::name::AttributeId;
+use crate::rule::{Action, By, Mode, Rule};
+use crate::snapshot::Domain;
+
+/// What a client leaves out at will. A declared attribute is stated by the operator's own code.
+const OPTIONAL: [&str; 4] = ["api_key", "user", "org", "plan"];
+const FAMILIES: [&str; 2] = ["header.", "query."];
+
+/// The rules with such a key that no other rule makes up for: one for each attribute.
+pub(super) fn find<'d>(domain: &'d Domain) -> Vec<(&'d Rule, Diagnostic)> {
+    let mut seen: HashSet<AttributeId> = HashSet::new();
+    let mut found = Vec::new();
+    for rule in domain.rules.iter().filter(|rule| is_limiting(rule)) {
+        let optional = rule.by.iter().filter_map(|by| optional(domain, by));
+        for attribute in optional {
+            if !is_made_up_for(domain, rule, attribute) && seen.insert(attribute) {
+                found.push((rule, said(domain, rule, attribute)));
+            }
+        }
+    }
+    found
+}
+
+fn optional(domain: &Domain, by: &By) -> Option<AttributeId> {
+    let By::Attribute(attribute) = by else { return None };
+    let name = domain.names.name(*attribute);
+    let is_optional = OPTIONAL.contains(&name) || FAMILIES.iter().any(|family| name.starts_with(family));
+    is_optional.then_some(*attribute)
+}
+
+/// Whether the rule takes only requests that have it, or another rule limits those that lack it.
+fn is_made_up_for(domain: &Domain, rule: &Rule, attribute: AttributeId) -> bool {
+    let lacking = Condition::All(vec![rule.applies.clone(), Condition::Is(attribute, Test::Absent)]);
+    implies(&rule.applies, &Condition::Is(attribute, Test::Present))
+        || domain.rules.iter().any(|other| covers(other, attribute) && implies(&lacking, &other.applies))
+}
+
+fn covers(rule: &Rule, attribute: AttributeId) -> bool {
+    let decides = matches!(rule.action, Action::Block | Action::Bypass) && rule.mode == Mode::Enforce;
+    (is_limiting(rule) || decides) && !rule.by.iter().any(|by| by.attributes().any(|own| own == attribute))
+}
+
+fn is_limiting(rule: &Rule) -> bool {
+    rule.tree.is_none() && rule.mode == Mode::Enforce && rule.limits.all().next().is_some()
+}
+
+fn said(domain: &Domain, rule: &Rule, attribute: AttributeId) -> Diagnostic {
+    let name = domain.names.name(attribute);
+    let message = format!("a request without `{name}` is not limited by this rule, and by no other");
+    let help = format!(
+        "add a rule with `match: {{ {name}: {{ absent: true }} }}` and `by: [ip]` or `action: block`; if no such \
+         request comes, write `match: {{ {name}: {{ present: true }} }}`"
+    );
+    warning(rule, "absent-key", message).help(help)
+}
