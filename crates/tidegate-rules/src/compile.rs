@@ -20,6 +20,7 @@ use crate::secrets;
 use crate::shape::{self, Shape, head};
 use crate::snapshot::Snapshot;
 use crate::source::Source;
+use crate::tree_yaml;
 use crate::yaml::{self, Node, Value};
 
 /// What is known of the place where rules are compiled, beside their files.
@@ -91,12 +92,13 @@ type Part<'n> = (usize, &'n Node);
 
 /// Reads a file and holds it against the table of keys.
 fn read(file: &mut File) -> Option<Node> {
-    let node = yaml::parse(&file.source, &mut file.diagnostics)?;
+    let mut node = yaml::parse_rules(&file.source, &mut file.diagnostics)?;
     if node.value == Value::Null {
         let empty = Diagnostic::error("empty-file", node.span.part(0..0), "the file is empty");
         file.diagnostics.push(empty.help("remove it, or start from what `tidegate init` writes"));
         return None;
     }
+    tree_yaml::settle(&mut node, &file.source, &mut file.diagnostics);
     shape::check(&node, &Shape::Object(&FILE), "file", &mut file.diagnostics);
     Some(node)
 }

@@ -7,6 +7,7 @@
 pub mod source;
 pub mod diagnostic;
 pub mod yaml;
+mod tree_yaml;
 mod read;
 pub mod notation;
 pub mod shape;

@@ -1,7 +1,8 @@
 //! YAML as a tree that remembers where everything stood.
 //!
 //! What it takes is bounded: the size of a text, how deep it nests, how many nodes it has after its aliases are resolved.
-//! What it cannot read it says with a place, and a key that is given twice is an error.
+//! What it cannot read it says with a place, and a key that is given twice is an error. Of a rule file, the top and
+//! the `descriptors` are left to their own reader, `tree_yaml`, because envoyproxy/ratelimit takes more.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -80,6 +81,24 @@ impl Node {
 
 /// Reads one document; `None` if it is not YAML, and the diagnostics say why. An empty text is nothing.
 pub fn parse(source: &Source, diagnostics: &mut Diagnostics) -> Option<Node> {
+    read(source, Keys::Once, diagnostics)
+}
+
+/// Reads a rule file: see [`Keys::SettledInTrees`].
+pub(crate) fn parse_rules(source: &Source, diagnostics: &mut Diagnostics) -> Option<Node> {
+    read(source, Keys::SettledInTrees, diagnostics)
+}
+
+/// What becomes of a key that is given twice.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keys {
+    /// It is an error.
+    Once,
+    /// At the top and under `descriptors`, all of them are kept, and so are the spellings of truth values.
+    SettledInTrees,
+}
+
+fn read(source: &Source, keys: Keys, diagnostics: &mut Diagnostics) -> Option<Node> {
     let whole = Span::new(0, source.text().len());
     if source.text().len() > MAX_BYTES {
         let message = format!("the file has {} bytes and the most is {MAX_BYTES}", source.text().len());
@@ -89,7 +108,7 @@ pub fn parse(source: &Source, diagnostics: &mut Diagnostics) -> Option<Node> {
         return None;
     }
     let mut builder =
-        Builder { open: Vec::new(), anchors: BTreeMap::new(), nodes: 0, document: None, diagnostics };
+        Builder { keys, open: Vec::new(), anchors: BTreeMap::new(), nodes: 0, document: None, diagnostics };
     for event in Parser::new_from_str(source.text()) {
         match event {
             Ok((event, span)) => {
@@ -121,6 +140,7 @@ enum Content {
 
 /// Builds the tree from the parser's events.
 struct Builder<'a> {
+    keys: Keys,
     open: Vec<Open>,
     anchors: BTreeMap<usize, Node>,
     nodes: usize,
@@ -135,8 +155,11 @@ impl Builder<'_> {
     fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), Stop> {
         match event {
             Event::Scalar(text, style, anchor, _) => {
-                let value =
-                    if style == ScalarStyle::Plain { plain(&text) } else { Value::Text(text.into_owned()) };
+                let value = match style {
+                    // There, `value: True` is the text, and `shadow_mode: True` is told from it by its key.
+                    ScalarStyle::Plain if !(self.is_in_tree() && is_truth(&text)) => plain(&text),
+                    _ => Value::Text(text.into_owned()),
+                };
                 self.add(Node { value, span }, anchor)
             }
             Event::SequenceStart(_, anchor, _) => self.start(span, anchor, Content::List(Vec::new())),
@@ -155,6 +178,13 @@ impl Builder<'_> {
             ),
             _ => Ok(()),
         }
+    }
+
+    /// Whether this is part of a tree of descriptors.
+    fn is_in_tree(&self) -> bool {
+        let first = self.open.first().map(|open| &open.content);
+        self.keys == Keys::SettledInTrees
+            && matches!(first, Some(Content::Map { key: Some(key), .. }) if key.name == "descriptors")
     }
 
     fn start(&mut self, span: Span, anchor: usize, content: Content) -> Result<(), Stop> {
@@ -227,13 +257,13 @@ impl Builder<'_> {
                 );
             }
         };
+        let is_top = self.keys == Keys::SettledInTrees && self.open.len() == 1;
+        let is_settled_later = is_top || self.is_in_tree();
         let Some(Open { content: Content::Map { key, names, .. }, .. }) = self.open.last_mut() else {
             return Ok(());
         };
-        if !names.insert(name.clone()) {
-            // Without the key: in a map of identities it may be a secret.
-            let said = Diagnostic::error("duplicate-key", node.span, "this key is given twice");
-            self.diagnostics.push(said.help("keep one of them"));
+        if !names.insert(name.clone()) && !is_settled_later {
+            self.diagnostics.push(duplicate(node.span));
         }
         *key = Some(Key { name, span: node.span });
         Ok(())
@@ -243,6 +273,15 @@ impl Builder<'_> {
         self.diagnostics.push(Diagnostic::error(code, span, message).help(help));
         Err(Stop)
     }
+}
+
+/// A key that is given twice. It is not shown: in a map of identities it may be a secret.
+pub(crate) fn duplicate(span: Span) -> Diagnostic {
+    Diagnostic::error("duplicate-key", span, "this key is given twice").help("keep one of them")
+}
+
+fn is_truth(text: &str) -> bool {
+    text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false")
 }
 
 /// A plain scalar by YAML's core schema.

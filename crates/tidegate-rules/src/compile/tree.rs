@@ -65,7 +65,7 @@ fn descriptor(builder: &mut Builder<'_>, file: usize, node: &Node, (parent, path
     path.keys.push(key.as_str().into());
     path.shared.push(shared(builder, file, node, &value));
     ignored(builder, file, node);
-    if let Some(rule) = node.get("rate_limit").and_then(|limit| rule(builder, file, (node, limit), &path)) {
+    if let Some(rule) = node.get("rate_limit").filter(|limit| limit.value != Value::Null).and_then(|limit| rule(builder, file, (node, limit), &path)) {
         builder.tree.set_rule(place, u32::try_from(builder.drafts.len()).unwrap_or(u32::MAX));
         builder.drafts.push(rule);
         if node.get("metadata").is_some() {

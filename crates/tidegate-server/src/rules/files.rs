@@ -1,6 +1,7 @@
 //! Rule files as they are on disk: their texts, and a fingerprint that tells whether anything changed.
 //!
-//! A directory is not searched below its first level. Names with a leading dot are left alone, so that Kubernetes' `..data`
+//! A directory is not searched below its first level, unless it has the layout of envoyproxy/ratelimit: a folder `config` with
+//! files of any name in it and below. Names with a leading dot are left alone, so that Kubernetes' `..data`
 //! and editors' swap files are; links are followed, so that what `..data` points to is read.
 
 use std::collections::BTreeMap;
@@ -13,6 +14,12 @@ use tidegate_rules::yaml::MAX_BYTES;
 
 /// The most files that are read.
 pub(crate) const MOST_FILES: usize = 1_000;
+
+/// The folder of envoyproxy/ratelimit's layout that has the rules.
+const APP_DIRECTORY: &str = "config";
+
+/// How deep that folder is searched.
+const MOST_LEVELS: usize = 8;
 
 /// The texts of files by their names, or why one cannot be read.
 pub type Reading = BTreeMap<String, Result<String, String>>;
@@ -50,11 +57,40 @@ fn list(path: &Path) -> io::Result<Vec<PathBuf>> {
             files.push(path.join(name));
         }
     }
+    let app = path.join(APP_DIRECTORY);
+    if files.iter().all(|file| belongs_to_app(file)) && app.is_dir() {
+        walk(&app, MOST_LEVELS, &mut files)?;
+    }
     if files.len() > MOST_FILES {
         let message = format!("{} rule files, and the most is {MOST_FILES}", files.len());
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     Ok(files)
+}
+
+/// envoyproxy/ratelimit takes `config/…` and `config.…` of `RUNTIME_ROOT/RUNTIME_SUBDIRECTORY`.
+fn belongs_to_app(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().as_encoded_bytes();
+    name.strip_prefix(APP_DIRECTORY.as_bytes()).is_some_and(|rest| rest.starts_with(b"."))
+}
+
+/// Adds the files of a directory and of those below. Links to files are followed, links to directories are not.
+fn walk(directory: &Path, levels: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let path = entry.path();
+        if entry.file_name().as_encoded_bytes().starts_with(b".") || files.len() > MOST_FILES {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            if levels > 0 {
+                walk(&path, levels - 1, files)?;
+            }
+        } else if !path.is_dir() {
+            files.push(path);
+        }
+    }
+    Ok(())
 }
 
 fn is_rule_file(name: &Path) -> bool {
@@ -101,6 +137,24 @@ mod tests {
         fs::write(folder.path().join("below/d.yaml"), "domain: api").unwrap();
         assert_eq!(names(folder.path()), ["a.yaml", "b.yml"]);
         assert_eq!(names(&folder.path().join("c.json")), ["c.json"], "a file that is named is read");
+    }
+
+    #[test]
+    fn reads_the_layout_of_envoyproxy_ratelimit() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str| {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "domain: api").unwrap();
+        };
+        for name in ["config/api", "config/team/b.yaml", "config/team/deep/c.txt", "config/.hidden", "other/d"] {
+            write(name);
+        }
+        assert_eq!(names(folder.path()), ["api", "b.yaml", "c.txt"]);
+        write("config.more.yaml");
+        assert_eq!(names(folder.path()), ["config.more.yaml", "api", "b.yaml", "c.txt"]);
+        write("rules.yaml");
+        assert_eq!(names(folder.path()), ["config.more.yaml", "rules.yaml"], "a folder of our own");
     }
 
     #[test]
