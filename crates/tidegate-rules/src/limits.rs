@@ -26,7 +26,8 @@ pub(crate) fn read(node: &Node, rule: &str, shaping: bool) -> Made<RuleLimit> {
         let text = node.text().unwrap_or_default();
         short(notation::parse(&text, node.inner_span(&text))?, node.span, shaping)?
     };
-    Ok(RuleLimit { policy: rule.into(), ..limit })
+    let policy = limit.name.clone().unwrap_or_else(|| rule.into());
+    Ok(RuleLimit { policy, ..limit })
 }
 
 impl Node {
@@ -88,7 +89,8 @@ fn long(node: &Node, shaping: bool) -> Made<RuleLimit> {
     if counted != Counted::Requests {
         written = format!("{written} {}", counted.word());
     }
-    Ok(RuleLimit { counted, identity: named.unwrap_or(made.identity), written: written.into(), ..made })
+    let identity = named.clone().unwrap_or(made.identity);
+    Ok(RuleLimit { counted, name: named, identity, written: written.into(), ..made })
 }
 
 /// The name of a limit, of the letters that rules' names have.
@@ -296,6 +298,7 @@ fn calendar(amount: u64, unit: Unit, zone: Option<&str>, from: Option<u8>, span:
     Ok(RuleLimit {
         identity: identity.into(),
         back: EncodedParts::default(),
+        name: None,
         policy: "".into(),
         numbers: Numbers::Calendar(calendar),
         per_us: Some(unit.typical_us()),
@@ -319,6 +322,7 @@ fn concurrency(slots: u64, term: Duration) -> Result<RuleLimit, LimitError> {
     Ok(RuleLimit {
         identity: "concurrency".into(),
         back: EncodedParts::default(),
+        name: None,
         policy: "".into(),
         numbers: Numbers::Plain(Limit::concurrency(slots, term)?),
         per_us: None,
@@ -349,6 +353,7 @@ fn windowed(limit: Limit, name: &str, amount: u64, per: Duration) -> RuleLimit {
     RuleLimit {
         identity: format!("{name}/{}", notation::show(per)).into(),
         back: EncodedParts::default(),
+        name: None,
         policy: "".into(),
         numbers: Numbers::Plain(limit),
         per_us: u64::try_from(per.as_micros()).ok(),

@@ -219,7 +219,7 @@ pub static LIMIT: Object = Object {
         field(
             "name",
             Text,
-            "A name of its own, which its counters and policies carry. Needed for two limits of one kind and window.",
+            "A name of its own, which its counters carry. Clients see it as the policy's name; of several limits, behind the rule's name. Needed for two limits of one kind and window.",
         ),
         field("algorithm", Word(ALGORITHMS), "sliding_window by default; gcra if there is a burst."),
         field("amount", COUNT, "How many units per window."),
@@ -271,7 +271,7 @@ pub static COST: Object = Object {
         field(
             "methods",
             Map(&Whole { least: 0, most: 1_000_000_000 }),
-            "Points by method, such as { GET: 1, POST: 5 }.",
+            "Points by method, such as { GET: 1, \"POST, PUT\": 5, \"*\": 2 }; * is every other method.",
         ),
     ],
 };

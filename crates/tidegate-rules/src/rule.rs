@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tidegate_core::{Algorithm, EncodedParts, Limit, PreparedCharge, Timestamp};
 
@@ -13,6 +14,7 @@ use crate::capture::captured;
 use crate::condition::{Condition, Facts};
 use crate::home::{Home, Owner};
 use crate::name::AttributeId;
+use crate::notation;
 use crate::schedule::Schedule;
 use crate::source::Span;
 use crate::yaml::Value;
@@ -213,7 +215,10 @@ pub struct RuleLimit {
     pub identity: Box<str>,
     /// What comes behind the home in the keys of its counters.
     pub back: EncodedParts,
-    /// Its name in headers and answers.
+    /// Its own name, if the file gives it one.
+    pub name: Option<Box<str>>,
+    /// Its name in headers and answers: of a rule's only limit its own name or the rule's, of several the rule's with the
+    /// limit's name or window behind it.
     pub policy: Box<str>,
     /// The numbers.
     pub numbers: Numbers,
@@ -257,6 +262,14 @@ impl RuleLimit {
         match &self.numbers {
             Numbers::Plain(limit) => *limit,
             Numbers::Calendar(calendar) => calendar.at(now),
+        }
+    }
+
+    /// The window as an operator writes it, such as `min`, `10s` or `month`; a limit of concurrency has none.
+    pub fn window(&self) -> Option<String> {
+        match &self.numbers {
+            Numbers::Calendar(calendar) => Some(calendar.period().unit.word().to_owned()),
+            Numbers::Plain(_) => self.per_us.map(|us| notation::show(Duration::from_micros(us))),
         }
     }
 

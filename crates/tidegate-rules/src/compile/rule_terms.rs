@@ -46,6 +46,38 @@ impl Written<'_> {
         instant.map_err(error).ok()
     }
 
+    /// Points by method: a key names one method or several with commas between, and `*` all others.
+    fn methods(&self, builder: &mut Builder<'_>, methods: &Node, given: Option<&Node>) -> Cost {
+        let (mut points, mut default): (Vec<(Box<str>, u64)>, _) = (Vec::new(), given.and_then(Node::count));
+        let error = |at, message| Diagnostic::error("cost", at, message);
+        for (key, value) in methods.entries() {
+            let Some(cost) = value.count() else { continue };
+            if key.name.trim() == "*" {
+                if default.replace(cost).is_some() {
+                    let said = error(key.span, "`*` and `default` both say what other methods cost".to_owned());
+                    self.say(builder, said.help("keep one of them"));
+                }
+                continue;
+            }
+            for method in key.name.split(',').map(|method| method.trim().to_uppercase()) {
+                let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+                if method.is_empty() || !method.bytes().all(is_name) {
+                    let said = error(key.span, format!("`{}` is no method", key.name));
+                    self.say(builder, said.help("write { GET: 1, \"POST, PUT\": 5, \"*\": 2 }"));
+                } else if points.iter().any(|(other, _)| **other == *method) {
+                    let said = error(key.span, format!("the cost of `{method}` is given twice"));
+                    self.say(builder, said.help("keep one of them"));
+                } else {
+                    points.push((method.into(), cost));
+                }
+            }
+        }
+        match builder.names.intern("method") {
+            Some(attribute) => Cost::Methods { attribute, points, default: default.unwrap_or(1) },
+            None => Cost::Fixed(default.unwrap_or(1)),
+        }
+    }
+
     pub(super) fn cost(&self, builder: &mut Builder<'_>) -> Cost {
         let Some(node) = self.get("cost") else { return Cost::Fixed(1) };
         let default = node.get("default").and_then(Node::count).unwrap_or(1);
@@ -56,16 +88,7 @@ impl Written<'_> {
                 Some(attribute) => Cost::Attribute { attribute, default, most },
                 None => Cost::Fixed(default),
             },
-            (Value::Map(_), None, Some(methods)) => {
-                let point = |(method, points): &(crate::yaml::Key, Node)| {
-                    Some((method.name.to_uppercase().into(), points.count()?))
-                };
-                let points = methods.entries().iter().filter_map(point).collect();
-                match builder.names.intern("method") {
-                    Some(attribute) => Cost::Methods { attribute, points, default },
-                    None => Cost::Fixed(default),
-                }
-            }
+            (Value::Map(_), None, Some(methods)) => self.methods(builder, methods, node.get("default")),
             (Value::Map(_), ..) => {
                 let said =
                     Diagnostic::error("cost", head(node), "a cost is an attribute's, or it goes by method");

@@ -1,5 +1,5 @@
 use super::*;
-use crate::rule::{Action, By, Class, Mode, Scope};
+use crate::rule::{Action, By, Class, Cost, Mode, Scope};
 
 const EXAMPLE: &str = r#"
 domain: api
@@ -70,6 +70,40 @@ fn good(text: &str) -> Snapshot {
     let compiled = compile_one(text);
     let said = compiled.render();
     compiled.snapshot.unwrap_or_else(|| panic!("{said}"))
+}
+
+#[test]
+fn costs_by_method_take_lists_and_stars() {
+    let snapshot = good(
+        "domain: api\nrules:\n  - { name: a, by: [ip], limit: 100/s, cost: { methods: { \"get, Head\": 2, POST: 9, \"*\": 5 } } }\n",
+    );
+    let Cost::Methods { points, default, .. } = &snapshot.domain("api").unwrap().rules[0].cost else { panic!() };
+    assert_eq!(*points, [("GET".into(), 2), ("HEAD".into(), 2), ("POST".into(), 9)]);
+    assert_eq!(*default, 5);
+}
+
+#[test]
+fn own_names_of_limits_are_policies() {
+    let snapshot = good(
+        "domain: api\nrules:
+  - { name: one, by: [ip], limit: { name: burst/s, amount: 5, per: 1s } }
+  - { name: two, by: [ip], limits: [5/s, { name: daily/all, amount: 5, per: day, window: calendar }] }
+  - { name: three, by: [ip], limits: [5 concurrent, 20/10s] }\n",
+    );
+    let limits = snapshot.domain("api").unwrap().rules.iter().flat_map(|rule| &rule.limits.own);
+    let shown: Vec<_> =
+        limits.map(|limit| (&*limit.policy, limit.name.as_deref(), limit.window())).collect();
+    let window = |window: &str| Some(window.to_owned());
+    assert_eq!(
+        shown,
+        [
+            ("burst/s", Some("burst/s"), window("s")),
+            ("two:s", None, window("s")),
+            ("two:daily/all", Some("daily/all"), window("day")),
+            ("three:concurrency", None, None),
+            ("three:10s", None, window("10s")),
+        ]
+    );
 }
 
 fn said_of_two(first: &str, second: &str) -> String {

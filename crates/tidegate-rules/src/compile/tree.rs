@@ -114,6 +114,7 @@ fn rule(builder: &mut Builder<'_>, file: usize, (node, limit): (&Node, &Node), p
     let amount = limit.get("requests_per_unit").and_then(Node::count).unwrap_or(0);
     let policy = limit_name.clone().unwrap_or_else(|| path_name.clone());
     let made = per.and_then(|per| rule_limit(amount, per, &policy));
+    let made = made.map(|made| RuleLimit { name: limit_name.as_deref().map(Into::into), ..made });
     let span = head(node);
     let source = &builder.files[file].source;
     let origin = Origin {
@@ -210,6 +211,7 @@ pub(crate) fn rule_limit(amount: u64, per: Duration, policy: &str) -> Option<Rul
     Some(RuleLimit {
         identity: format!("fixed_window/{}", notation::show(per)).into(),
         back: EncodedParts::default(),
+        name: None,
         policy: policy.into(),
         numbers: Numbers::Plain(limit),
         per_us: u64::try_from(per.as_micros()).ok(),

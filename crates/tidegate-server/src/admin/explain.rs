@@ -168,7 +168,7 @@ mod tests {
             "",
             "[]",
             r#"{"domain": 1}"#,
-            r#"{"at": "soon"}"#,
+            r#"{"at": 1}"#,
             r#"{"descriptor": []}"#,
             r#"{"descriptors": [["key", "value"]]}"#,
             r#"{"descriptors": [[["key"]]]}"#,
