@@ -215,7 +215,9 @@ impl Way<'_, '_> {
             return Some("it has expired".to_owned());
         }
         if let Some(schedule) = rule.schedule.as_ref().filter(|schedule| !schedule.holds(self.now)) {
-            let next = schedule.next_start(self.now).map_or("never again".to_owned(), |at| format!("next from {at}"));
+            let next = schedule
+                .next_start(self.now)
+                .map_or("never again".to_owned(), |at| format!("next from {at}"));
             return Some(format!("it is not its time (`when`); {next}"));
         }
         let counts = rule.counts.as_ref().is_some_and(|counts| counts.holds(facts));

@@ -35,7 +35,8 @@ fn codes(node: &Node, within: Span, diagnostics: &mut Diagnostics) -> Vec<Allowe
         if WARNINGS.contains(&code.as_str()) {
             allowed.push(Allowed { code: code.clone(), within });
         } else {
-            let said = Diagnostic::error("unknown-warning", item.span, format!("no warning has the code `{code}`"));
+            let said =
+                Diagnostic::error("unknown-warning", item.span, format!("no warning has the code `{code}`"));
             let help = "write the code that stands in the brackets of a warning, such as shared-address";
             diagnostics.push(said.did_you_mean(code, WARNINGS).help(help));
         }

@@ -74,12 +74,16 @@ pub fn compile_in(context: &Context, mut sources: Vec<Source>) -> Compiled {
         sources.into_iter().map(|source| File { source, diagnostics: Diagnostics::default() }).collect();
     let trees: Vec<Option<Node>> = files.iter_mut().map(read).collect();
     let domains = by_domain(&mut files, &trees);
-    let built: Vec<_> =
-        domains.into_iter().map(|(name, parts)| domain::build(&name, &parts, (context, &mut files))).collect();
+    let built: Vec<_> = domains
+        .into_iter()
+        .map(|(name, parts)| domain::build(&name, &parts, (context, &mut files)))
+        .collect();
     let snapshot = Snapshot::new(built);
     crate::lint::warn(&snapshot, context, &mut files);
     for (file, tree) in files.iter_mut().zip(&trees) {
-        tree.iter().for_each(|tree| crate::allow::apply(tree, &mut file.diagnostics));
+        if let Some(tree) = tree {
+            crate::allow::apply(tree, &mut file.diagnostics);
+        }
     }
     let broken = files.iter().any(|file| file.diagnostics.has_errors());
     let snapshot = Some(snapshot).filter(|_| !broken);

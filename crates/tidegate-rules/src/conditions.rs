@@ -216,6 +216,12 @@ impl Conditions<'_> {
             "method" => Some(exact(&text.to_uppercase())),
             _ if starts.starts_with(['<', '>']) => self.number(name, text, at),
             _ => {
+                if let Some(rest) = starts.strip_prefix('!') {
+                    let (text, rest) = (shown(name, text), shown(name, rest));
+                    let message = format!("the ! in `{text}` is taken literally");
+                    let help = format!("write {name}: {{ not: {rest} }} for all other values");
+                    self.diagnostics.push(Diagnostic::warning("literal-not", at, message).help(help));
+                }
                 if text.contains('*') {
                     let text = shown(name, text);
                     self.diagnostics.push(
@@ -237,16 +243,7 @@ impl Conditions<'_> {
         for (key, value) in node.entries() {
             let text = || value.text().map(|text| (value.inner_span(&text), text));
             let is = |test| Condition::Is(attribute, test);
-            let form = match key.name.as_str() {
-                "glob" => Some(Form::Glob),
-                "exact" | "in" => Some(Form::Exact),
-                "prefix" => Some(Form::Prefix),
-                _ => None,
-            };
-            for item in form.map(|_| value.items()).unwrap_or_default() {
-                let text = item.text().unwrap_or_default();
-                form.iter().for_each(|form| self.look_at_path(name, &text, item.inner_span(&text), *form));
-            }
+            self.look_at_paths(name, &key.name, value);
             let part = match key.name.as_str() {
                 "exact" if name == "method" => is(exact(&text()?.1.to_uppercase())),
                 "exact" => is(exact(&text()?.1)),
@@ -278,6 +275,20 @@ impl Conditions<'_> {
             parts.push(part);
         }
         Some(if parts.len() == 1 { parts.remove(0) } else { Condition::All(parts) })
+    }
+
+    /// Warns of paths of a test in the long form that match nothing.
+    fn look_at_paths(&mut self, name: &str, test: &str, value: &Node) {
+        let form = match test {
+            "glob" => Form::Glob,
+            "exact" | "in" => Form::Exact,
+            "prefix" => Form::Prefix,
+            _ => return,
+        };
+        for item in value.items() {
+            let text = item.text().unwrap_or_default();
+            self.look_at_path(name, &text, item.inner_span(&text), form);
+        }
     }
 
     fn look_at_path(&mut self, name: &str, text: &str, at: Span, form: Form) {

@@ -10,6 +10,7 @@ pub mod yaml;
 mod tree_yaml;
 mod read;
 pub mod notation;
+mod meant;
 pub mod shape;
 pub mod reference;
 mod short;

@@ -24,7 +24,13 @@ pub(crate) fn read(node: &Node, rule: &str, shaping: bool) -> Made<RuleLimit> {
         long(node, shaping)?
     } else {
         let text = node.text().unwrap_or_default();
-        short(notation::parse(&text, node.inner_span(&text))?, node.span, shaping)?
+        let inner = node.inner_span(&text);
+        let is_as_written = inner.end - inner.start == text.len();
+        // In a text that is written otherwise, with escapes or over several lines, parts have no place of their own.
+        let parsed = notation::parse(&text, inner);
+        let parsed = parsed
+            .map_err(|error| if is_as_written { error } else { Diagnostic { span: node.span, ..error } });
+        short(parsed?, node.span, shaping)?
     };
     let policy = limit.name.clone().unwrap_or_else(|| rule.into());
     Ok(RuleLimit { policy, ..limit })
@@ -68,6 +74,9 @@ fn long(node: &Node, shaping: bool) -> Made<RuleLimit> {
     let algorithm = node.text_at("algorithm").map(|(word, _)| word);
     let shaping = shaping || node.get("shape").and_then(Node::truth) == Some(true);
     let algorithm = algorithm.unwrap_or_else(|| default_algorithm(node, shaping).to_owned());
+    if !crate::reference::ALGORITHMS.contains(&algorithm.as_str()) {
+        return Err(silent(node));
+    }
     refuse_strangers(node, &algorithm)?;
     let made = match algorithm.as_str() {
         "gcra" | "token_bucket" | "leaky_bucket" => bucket(node, &algorithm, shaping)?,
@@ -183,6 +192,10 @@ fn once(node: &Node, names: &[&str], what: &str) -> Made<()> {
 /// The rate of a bucket: an amount per time, or a refill.
 fn rate(node: &Node) -> Made<(u64, Duration)> {
     let Some((text, at)) = node.text_at("refill") else {
+        let bucket = ["capacity", "queue"].iter().any(|key| node.get(key).is_some());
+        if bucket && node.get("amount").is_none() {
+            return Err(missing_refill(node));
+        }
         return Ok((needed(node, "amount")?, span_at(node)?));
     };
     once(node, &["refill", "amount"], "the rate")?;
@@ -268,8 +281,21 @@ fn needed(node: &Node, name: &str) -> Made<u64> {
 }
 
 fn missing(node: &Node, name: &str) -> Diagnostic {
+    let meant = |key: &Key| crate::meant::key(crate::reference::LIMIT.name, &key.name);
+    let nearest = |key: &Key| crate::diagnostic::nearest(&key.name, [name]);
+    let unknown = node.entries().iter().filter(|(key, _)| crate::reference::LIMIT.field(&key.name).is_none());
+    if unknown.into_iter().any(|(key, _)| meant(key).or_else(|| nearest(key)) == Some(name)) {
+        return silent(node);
+    }
     let message = format!("this limit lacks `{name}`");
     Diagnostic::error("limit", head(node), message).help("write { amount: 20, per: 1m }, or in short 20/min")
+}
+
+fn missing_refill(node: &Node) -> Diagnostic {
+    match missing(node, "refill") {
+        silent if silent.message == self::silent(node).message => silent,
+        missing => missing.help("write { capacity: 20, refill: 10/s }"),
+    }
 }
 
 fn span_at(node: &Node) -> Made<Duration> {

@@ -67,6 +67,10 @@ pub enum Unit {
 pub fn parse(text: &str, span: Span) -> Result<Short, Diagnostic> {
     let mut words = Words { text, span, at: 0 };
     let (amount_word, amount_span) = words.next().ok_or_else(|| expected(words.here(), "a limit"))?;
+    if let Some(rate) = spaced_rate(text) {
+        let said = Diagnostic::error("limit", words.all(), "a rate is one word, without spaces");
+        return Err(said.help(format!("write {rate}")));
+    }
     let Some((amount, unit)) = amount_word.split_once('/') else {
         return concurrent(&mut words, (amount_word, amount_span));
     };
@@ -196,6 +200,25 @@ struct Options {
     from: Option<(u8, Span)>,
     /// The first option that only a calendar has.
     calendar: Option<Span>,
+}
+
+/// `5 / min`, `5/ min`, `5 per minute` and `5 requests per minute` as they should be written.
+fn spaced_rate(text: &str) -> Option<String> {
+    let spaced = text.replace('/', " / ");
+    let filler = |word: &&str| {
+        !matches!(*word, "/" | "per" | "a" | "an" | "every" | "requests" | "request" | "req" | "reqs")
+    };
+    let all: Vec<&str> = spaced.split_whitespace().collect();
+    let mut words = all.iter().copied().filter(filler);
+    let (amount, unit) = (words.next()?, words.next()?);
+    let is_amount = amount.starts_with(|first: char| first.is_ascii_digit());
+    let digits = unit.bytes().take_while(u8::is_ascii_digit).count();
+    let lower = unit[digits..].to_lowercase();
+    let is_rate = all.len() > words.clone().count() + 2 && UNITS.iter().any(|(name, _)| *name == lower);
+    let rest: Vec<&str> = words.collect();
+    let rate = format!("{amount}/{unit} {}", rest.join(" "));
+    let is_spaced = !text.trim_start().starts_with(&format!("{amount}/{unit}"));
+    (is_amount && is_rate && is_spaced).then(|| rate.trim_end().to_owned())
 }
 
 fn concurrent(words: &mut Words<'_>, (amount, at): (&str, Span)) -> Result<Short, Diagnostic> {
@@ -361,6 +384,13 @@ impl<'a> Words<'a> {
         let word = self.text[start..].split_whitespace().next()?;
         self.at = start + word.len();
         Some((word, self.span.part(start..self.at)))
+    }
+
+    /// The whole of the text.
+    fn all(&self) -> Span {
+        let trimmed = self.text.trim();
+        let start = self.text.find(trimmed).unwrap_or(0);
+        self.span.part(start..start + trimmed.len())
     }
 
     /// The place right after the last word.

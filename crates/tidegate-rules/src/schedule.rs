@@ -253,7 +253,11 @@ mod tests {
     fn says_when_it_begins_next() {
         let next = |hours: &str, days: &str, dates: &str, now: &str| {
             let mut schedule = Schedule::new(TimeZone::get("Europe/Berlin").unwrap());
-            for (text, add) in [(hours, Schedule::hours as fn(&mut Schedule, &str) -> _), (days, Schedule::days), (dates, Schedule::dates)] {
+            for (text, add) in [
+                (hours, Schedule::hours as fn(&mut Schedule, &str) -> _),
+                (days, Schedule::days),
+                (dates, Schedule::dates),
+            ] {
                 if !text.is_empty() {
                     add(&mut schedule, text).unwrap();
                 }

@@ -4,6 +4,7 @@
 //! what it finds and leave out the rest, because somebody was told.
 
 use crate::diagnostic::{Diagnostic, Diagnostics, nearest};
+use crate::meant;
 use crate::source::Span;
 use crate::yaml::{Node, Value};
 
@@ -126,13 +127,7 @@ pub fn check(node: &Node, shape: &Shape, what: &str, diagnostics: &mut Diagnosti
             diagnostics.push(Diagnostic::error("out-of-range", node.span, message));
         }
         (Shape::Word(words), Value::Text(word)) if !words.contains(&word.as_str()) => {
-            let message = format!("`{word}` is not a {what}");
-            let help = format!("write one of {}", words.join(", "));
-            diagnostics.push(
-                Diagnostic::error("unknown-word", node.span, message)
-                    .did_you_mean(word, words.iter().copied())
-                    .help(help),
-            );
+            diagnostics.push(unknown_word(what, word, node.span, words));
         }
         (Shape::List(item) | Shape::OneOrMore(item), Value::List(items)) => {
             for node in items {
@@ -167,15 +162,28 @@ fn keys(node: &Node, object: &'static Object, diagnostics: &mut Diagnostics) {
     }
 }
 
+/// A word that a key does not take.
+fn unknown_word(key: &str, word: &str, span: Span, words: &[&str]) -> Diagnostic {
+    let unknown = Diagnostic::error("unknown-word", span, format!("`{key}` has no value `{word}`"));
+    let help = || format!("write one of {}", words.join(", "));
+    let unknown = unknown.help(meant::instead_of_word(key, word).map_or_else(help, str::to_owned));
+    match meant::word(key, word).or_else(|| nearest(word, words.iter().copied())) {
+        Some(meant) => unknown.label(format!("did you mean `{meant}`?")),
+        None => unknown,
+    }
+}
+
 /// A key that a table does not have.
 pub(crate) fn unknown_key(name: &str, span: Span, object: &Object) -> Diagnostic {
     let known = || object.keys.iter().map(|field| field.name);
-    let help = format!("the keys of {} are {}", object.name, known().collect::<Vec<_>>().join(", "));
+    let keys = || format!("the keys of {} are {}", object.name, known().collect::<Vec<_>>().join(", "));
+    let help = meant::instead_of_key(object.name, name).unwrap_or_else(keys);
     // A value of a secret attribute may stand there by mistake, one level too high.
     let shown = if object.holds_secrets() { "of this name".to_owned() } else { format!("`{name}`") };
     let message = format!("{} has no key {shown}", object.name);
     let unknown = Diagnostic::error("unknown-key", span, message).help(help);
-    match nearest(name, known()).or_else(|| names_file(name, object)) {
+    let meant = meant::key(object.name, name);
+    match meant.or_else(|| nearest(name, known())).or_else(|| names_file(name, object)) {
         Some(key) => unknown.label(format!("did you mean `{key}`?")),
         None => unknown,
     }

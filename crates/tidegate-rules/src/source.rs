@@ -67,15 +67,18 @@ impl Source {
         &self.text
     }
 
-    /// The same with stars in place of these stretches; every line stays where it is.
+    /// The same with stars in place of these stretches; every line and every column stays where it is.
     #[must_use]
     pub fn hiding(self, spans: &[Span]) -> Self {
-        let mut bytes = self.text.into_bytes();
-        for span in spans {
-            let hidden = bytes.get_mut(span.start..span.end).unwrap_or_default();
-            hidden.iter_mut().filter(|byte| !b"\r\n".contains(byte)).for_each(|byte| *byte = b'*');
+        let mut text = self.text;
+        for Span { start, end } in spans {
+            let (start, end) = (text.floor_char_boundary(*start), text.floor_char_boundary(*end));
+            if start < end {
+                let hidden: String = text[start..end].chars().map(hidden).collect();
+                text.replace_range(start..end, &hidden);
+            }
         }
-        Self { text: String::from_utf8(bytes).unwrap_or_default(), ..self }
+        Self { text, ..self }
     }
 
     /// The line of a byte, from 1.
@@ -101,6 +104,17 @@ impl Source {
     pub fn line(&self, number: usize) -> &str {
         let Some(start) = number.checked_sub(1).and_then(|index| self.lines.get(index)) else { return "" };
         self.text[*start..].lines().next().unwrap_or("")
+    }
+}
+
+/// A star, as many bytes long as the character, so that places stay what they are.
+const fn hidden(character: char) -> char {
+    match (character, character.len_utf8()) {
+        ('\r' | '\n', _) => character,
+        (_, 1) => '*',
+        (_, 2) => '\u{b7}',
+        (_, 3) => '\u{2217}',
+        _ => '\u{1f7b6}',
     }
 }
 

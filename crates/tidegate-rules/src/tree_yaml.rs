@@ -83,7 +83,9 @@ impl Reader<'_> {
         match &mut node.value {
             Value::Map(entries) => {
                 *entries = self.settled(std::mem::take(entries));
-                entries.iter_mut().for_each(|(_, value)| self.metadata(value));
+                for (_, value) in entries {
+                    self.metadata(value);
+                }
             }
             Value::List(items) => items.iter_mut().for_each(|item| self.metadata(item)),
             _ => self.resolve(node, |text| {
@@ -115,7 +117,11 @@ impl Reader<'_> {
                 continue;
             }
             if !written.insert(key.name.clone()) {
-                let said = Diagnostic::warning("duplicate-key", key.span, "this key is given twice: the last one counts");
+                let said = Diagnostic::warning(
+                    "duplicate-key",
+                    key.span,
+                    "this key is given twice: the last one counts",
+                );
                 self.diagnostics.push(said.help("keep one of them"));
             }
             put(key, value, &mut settled);
@@ -127,7 +133,9 @@ impl Reader<'_> {
         match node.value {
             Value::Map(entries) => {
                 let entries = self.settled(entries);
-                entries.into_iter().for_each(|(key, value)| put(key, value, settled));
+                for (key, value) in entries {
+                    put(key, value, settled);
+                }
             }
             // The first of a list counts most.
             Value::List(items) => items.into_iter().rev().for_each(|item| self.merge(item, settled)),
@@ -148,7 +156,9 @@ fn put(key: Key, value: Node, settled: &mut Entries) {
     let (old_key, old) = &mut settled[place];
     match (&mut old.value, value.value) {
         (Value::Map(earlier), Value::Map(later)) if is_joined => {
-            later.into_iter().for_each(|(key, value)| put(key, value, earlier));
+            for (key, value) in later {
+                put(key, value, earlier);
+            }
         }
         (old, new) => *old = new,
     }

@@ -4,6 +4,8 @@
 //! What it cannot read it says with a place, and a key that is given twice is an error. Of a rule file, the top and
 //! the `descriptors` are left to their own reader, `tree_yaml`, because envoyproxy/ratelimit takes more.
 
+mod hint;
+
 use std::collections::{BTreeMap, HashSet};
 
 use granit_parser::{Event, Parser, ScalarStyle};
@@ -107,8 +109,15 @@ fn read(source: &Source, keys: Keys, diagnostics: &mut Diagnostics) -> Option<No
         );
         return None;
     }
-    let mut builder =
-        Builder { keys, open: Vec::new(), anchors: BTreeMap::new(), nodes: 0, document: None, diagnostics };
+    let mut builder = Builder {
+        keys,
+        text: source.text(),
+        open: Vec::new(),
+        anchors: BTreeMap::new(),
+        nodes: 0,
+        document: None,
+        diagnostics,
+    };
     for event in Parser::new_from_str(source.text()) {
         match event {
             Ok((event, span)) => {
@@ -117,8 +126,7 @@ fn read(source: &Source, keys: Keys, diagnostics: &mut Diagnostics) -> Option<No
             }
             Err(error) => {
                 let at = error.marker().byte_offset().unwrap_or(whole.end);
-                let message = format!("this is not YAML: {}", error.info());
-                builder.diagnostics.push(Diagnostic::error("yaml", Span::new(at, at), message));
+                builder.diagnostics.push(hint::diagnose(source, at, &error.info()));
                 return None;
             }
         }
@@ -141,6 +149,7 @@ enum Content {
 /// Builds the tree from the parser's events.
 struct Builder<'a> {
     keys: Keys,
+    text: &'a str,
     open: Vec<Open>,
     anchors: BTreeMap<usize, Node>,
     nodes: usize,
@@ -154,6 +163,10 @@ struct Stop;
 impl Builder<'_> {
     fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), Stop> {
         match event {
+            Event::Scalar(text, _, anchor, Some(tag)) if tag.handle() == "!" => {
+                let (name, text) = (format!("!{}", tag.suffix()), text.into_owned());
+                self.tagged(&name, Node { value: Value::Text(text), span }, anchor)
+            }
             Event::Scalar(text, style, anchor, _) => {
                 let value = match style {
                     // There, `value: True` is the text, and `shadow_mode: True` is told from it by its key.
@@ -178,6 +191,16 @@ impl Builder<'_> {
             ),
             _ => Ok(()),
         }
+    }
+
+    /// `!US` is a tag of YAML, and without it nothing would be left of the value.
+    fn tagged(&mut self, name: &str, node: Node, anchor: usize) -> Result<(), Stop> {
+        let start = self.text.get(..node.span.start).and_then(|before| before.rfind(name));
+        let span = start.map_or(node.span, |start| Span::new(start, start + name.len()));
+        let message = "a value that begins with `!` is a tag of YAML";
+        let said = Diagnostic::error("tag", span, message);
+        self.diagnostics.push(said.help("write { not: … } for the opposite, or put quotes around the text"));
+        self.add(Node { span, ..node }, anchor)
     }
 
     /// Whether this is part of a tree of descriptors.

@@ -11,7 +11,7 @@ fn check(rule: &str, request: &[(&str, &str)], expected: Option<&str>) {
     let compiled = compile(vec![Source::new("a.yaml", text)]);
     let said = compiled.render();
     let snapshot = compiled.snapshot.unwrap_or_else(|| panic!("{said}"));
-    let domain = snapshot.domain("api").unwrap();
+    let domain = snapshot.domain("api").expect("it is there");
     let mut facts = Facts::new();
     for (name, value) in request {
         if let Some(attribute) = domain.names.get(name) {

@@ -142,7 +142,8 @@ fn descriptor_of(check: &Check<'_>, domain: &Domain, rule: &Rule, view: &View<'_
     }
     let counted_by = |name: &str| {
         let attribute = matching::attribute(domain, name);
-        attribute.is_some_and(|attribute| rule.by.iter().any(|by| by.attributes().any(|own| own == attribute)))
+        attribute
+            .is_some_and(|attribute| rule.by.iter().any(|by| by.attributes().any(|own| own == attribute)))
     };
     let names_it = |descriptor: &Descriptor<'_>| descriptor.entries.iter().any(|(name, _)| counted_by(name));
     check.descriptors.iter().position(names_it).map_or(Some(0), |place| u16::try_from(place).ok())

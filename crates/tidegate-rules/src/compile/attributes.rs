@@ -86,7 +86,8 @@ fn declared(builder: &Builder<'_>, parts: &[Part<'_>], context: &Context) -> Has
     declared.extend(context.attributes.iter().map(|name| canonical(name)));
     let name = |attribute: AttributeId| builder.names.name(attribute).to_owned();
     declared.extend(builder.tenant.map(name));
-    declared.extend(builder.identities.iter().flat_map(|identity| identity.derives.iter().copied().map(name)));
+    declared
+        .extend(builder.identities.iter().flat_map(|identity| identity.derives.iter().copied().map(name)));
     declared.extend(builder.drafts.iter().filter_map(|draft| draft.rule.limits.tier_by.map(name)));
     for (_, node) in parts {
         let items = node.get("attributes").map(Node::items).unwrap_or_default();
@@ -113,7 +114,9 @@ fn unknown(name: &str, at: Span, declared: &HashSet<String>) -> Diagnostic {
     let message = format!("no listener fills `{name}`, and no file of the domain declares it");
     let said = Diagnostic::warning("unknown-attribute", at, message)
         .help(format!("write `attributes: [{name}]` at the top of the file if callers send it"));
-    match synonym.or_else(|| nearest(name, known)) {
+    // Of two letters, one that differs is half of the name.
+    let near = |meant: &&str| name.len() > 2 || meant.eq_ignore_ascii_case(name);
+    match synonym.or_else(|| nearest(name, known).filter(near)) {
         Some(meant) => said.label(format!("did you mean `{meant}`?")),
         None => said,
     }

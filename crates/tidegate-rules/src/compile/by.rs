@@ -35,13 +35,22 @@ impl Written<'_> {
             self.say(builder, said.help("capture it in a path such as /v1/intents/{id}"));
             return None;
         }
+        let parts: Vec<&str> = name.split([',', '+', ' ']).filter(|part| !part.is_empty()).collect();
+        if parts.len() > 1 {
+            let said =
+                Diagnostic::error("attribute", item.span, format!("`{text}` is no name of an attribute"));
+            self.say(builder, said.help(format!("write by: [{}]", parts.join(", "))));
+            return None;
+        }
         let attribute = builder.attribute(self.file, name, item.span)?;
         Some(if canonical(name) == "ip" { By::Address(attribute) } else { By::Attribute(attribute) })
     }
 }
 
 fn partial(name: &str, item: &Node) -> Diagnostic {
-    let message = format!("only some alternatives capture `{name}`: requests of the others are not limited by this rule");
+    let message = format!(
+        "only some alternatives capture `{name}`: requests of the others are not limited by this rule"
+    );
     Diagnostic::warning("partial-capture", item.span, message)
         .help(format!("capture `{{{name}}}` in each of them, or give the others a rule of their own"))
 }

@@ -135,7 +135,8 @@ impl Written<'_> {
         }
         if made.len() > 1 {
             for limit in &mut made {
-                let window = || limit.identity.rsplit_once('/').map_or(&*limit.identity, |(_, window)| window);
+                let window =
+                    || limit.identity.rsplit_once('/').map_or(&*limit.identity, |(_, window)| window);
                 let own = limit.name.as_deref().unwrap_or_else(window);
                 limit.policy = format!("{rule}:{own}").into();
             }

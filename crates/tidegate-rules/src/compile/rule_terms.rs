@@ -54,7 +54,8 @@ impl Written<'_> {
             let Some(cost) = value.count() else { continue };
             if key.name.trim() == "*" {
                 if default.replace(cost).is_some() {
-                    let said = error(key.span, "`*` and `default` both say what other methods cost".to_owned());
+                    let said =
+                        error(key.span, "`*` and `default` both say what other methods cost".to_owned());
                     self.say(builder, said.help("keep one of them"));
                 }
                 continue;

@@ -77,7 +77,9 @@ fn costs_by_method_take_lists_and_stars() {
     let snapshot = good(
         "domain: api\nrules:\n  - { name: a, by: [ip], limit: 100/s, cost: { methods: { \"get, Head\": 2, POST: 9, \"*\": 5 } } }\n",
     );
-    let Cost::Methods { points, default, .. } = &snapshot.domain("api").unwrap().rules[0].cost else { panic!() };
+    let Cost::Methods { points, default, .. } = &snapshot.domain("api").unwrap().rules[0].cost else {
+        panic!()
+    };
     assert_eq!(*points, [("GET".into(), 2), ("HEAD".into(), 2), ("POST".into(), 9)]);
     assert_eq!(*default, 5);
 }
@@ -91,8 +93,7 @@ fn own_names_of_limits_are_policies() {
   - { name: three, by: [ip], limits: [5 concurrent, 20/10s] }\n",
     );
     let limits = snapshot.domain("api").unwrap().rules.iter().flat_map(|rule| &rule.limits.own);
-    let shown: Vec<_> =
-        limits.map(|limit| (&*limit.policy, limit.name.as_deref(), limit.window())).collect();
+    let shown: Vec<_> = limits.map(|limit| (&*limit.policy, limit.name.as_deref(), limit.window())).collect();
     let window = |window: &str| Some(window.to_owned());
     assert_eq!(
         shown,

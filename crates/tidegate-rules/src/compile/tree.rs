@@ -65,7 +65,11 @@ fn descriptor(builder: &mut Builder<'_>, file: usize, node: &Node, (parent, path
     path.keys.push(key.as_str().into());
     path.shared.push(shared(builder, file, node, &value));
     ignored(builder, file, node);
-    if let Some(rule) = node.get("rate_limit").filter(|limit| limit.value != Value::Null).and_then(|limit| rule(builder, file, (node, limit), &path)) {
+    if let Some(rule) = node
+        .get("rate_limit")
+        .filter(|limit| limit.value != Value::Null)
+        .and_then(|limit| rule(builder, file, (node, limit), &path))
+    {
         builder.tree.set_rule(place, u32::try_from(builder.drafts.len()).unwrap_or(u32::MAX));
         builder.drafts.push(rule);
         if node.get("metadata").is_some() {
@@ -117,12 +121,8 @@ fn rule(builder: &mut Builder<'_>, file: usize, (node, limit): (&Node, &Node), p
     let made = made.map(|made| RuleLimit { name: limit_name.as_deref().map(Into::into), ..made });
     let span = head(node);
     let source = &builder.files[file].source;
-    let origin = Origin {
-        file: Arc::from(source.name()),
-        line: source.line_of(span.start),
-        span,
-        whole: node.span,
-    };
+    let origin =
+        Origin { file: Arc::from(source.name()), line: source.line_of(span.start), span, whole: node.span };
     let tree = TreeRule {
         replaces: replaces(builder, file, limit, limit_name.as_deref()),
         limit_name: limit_name.map(Into::into),

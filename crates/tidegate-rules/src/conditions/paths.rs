@@ -35,7 +35,8 @@ fn scheme(text: &str, at: Span) -> Option<Diagnostic> {
 
 fn regex(text: &str, at: Span, form: Form) -> Option<Diagnostic> {
     let signs = [".*", ".+", "\\", "[", "(?", "|"];
-    let is_regex = text.starts_with('^') || text.ends_with('$') || signs.iter().any(|sign| text.contains(sign));
+    let is_regex =
+        text.starts_with('^') || text.ends_with('$') || signs.iter().any(|sign| text.contains(sign));
     let help = if form == Form::Prefix {
         format!("write path: {{ regex: \"{text}.*\" }}")
     } else {
@@ -49,7 +50,12 @@ fn query(text: &str, at: Span) -> Option<Diagnostic> {
     let (path, query) = text.split_once('?')?;
     let (name, value) = query.split('&').next()?.split_once('=').unwrap_or((query, "1"));
     let help = format!("write {{ path: {path}, query: {{ {name}: \"{value}\" }} }}");
-    Some(warn("path-query", at, format!("`{text}` never matches: paths are compared without their query"), help))
+    Some(warn(
+        "path-query",
+        at,
+        format!("`{text}` never matches: paths are compared without their query"),
+        help,
+    ))
 }
 
 fn colon(text: &str, at: Span) -> Option<Diagnostic> {
@@ -59,7 +65,12 @@ fn colon(text: &str, at: Span) -> Option<Diagnostic> {
     let name = segment.trim_start_matches(':').replace(|c: char| !c.is_ascii_alphanumeric(), "_");
     let at = if at.end - at.start == text.len() { at.part(start..start + segment.len()) } else { at };
     let help = format!("write {}", text.replacen(segment, &format!("{{{name}}}"), 1));
-    Some(warn("path-colon", at, format!("`{segment}` means itself: a captured segment is `{{{name}}}`"), help))
+    Some(warn(
+        "path-colon",
+        at,
+        format!("`{segment}` means itself: a captured segment is `{{{name}}}`"),
+        help,
+    ))
 }
 
 fn prefix(text: &str, at: Span, form: Form) -> Option<Diagnostic> {

@@ -15,7 +15,7 @@ const OPTIONAL: [&str; 4] = ["api_key", "user", "org", "plan"];
 const FAMILIES: [&str; 2] = ["header.", "query."];
 
 /// The rules with such a key that no other rule makes up for: one for each attribute.
-pub(super) fn find<'d>(domain: &'d Domain) -> Vec<(&'d Rule, Diagnostic)> {
+pub(super) fn find(domain: &Domain) -> Vec<(&Rule, Diagnostic)> {
     let mut seen: HashSet<AttributeId> = HashSet::new();
     let mut found = Vec::new();
     for rule in domain.rules.iter().filter(|rule| is_limiting(rule)) {

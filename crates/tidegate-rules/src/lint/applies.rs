@@ -18,7 +18,8 @@ pub(super) fn never(domain: &Domain, rule: &Rule, said: &mut Vec<Diagnostic>) {
     };
     if let Some(by) = rule.by.iter().find(absent) {
         let name = by.attributes().next().map_or("", |attribute| domain.names.name(attribute));
-        let message = format!("the rule can never apply: it matches requests without `{name}` and counts by it");
+        let message =
+            format!("the rule can never apply: it matches requests without `{name}` and counts by it");
         let help = "count by something that such requests have, such as ip";
         said.push(Diagnostic::error("never-applies", rule.origin.span, message).help(help));
     }
@@ -36,14 +37,20 @@ pub(super) fn repeated(domain: &Domain, rule: &Rule, said: &mut Vec<Diagnostic>)
 
 /// `match` that asks for one tier, so that the limits of all others are never used.
 pub(super) fn one_tier(domain: &Domain, rule: &Rule, said: &mut Vec<Diagnostic>) {
-    let Some(tier_by) = rule.limits.tier_by.filter(|tier_by| mentions(&rule.applies, *tier_by)) else { return };
+    let Some(tier_by) = rule.limits.tier_by.filter(|tier_by| mentions(&rule.applies, *tier_by)) else {
+        return;
+    };
     let name = domain.names.name(tier_by);
-    let never = rule.limits.tiers.iter().find(|(tier, _)| {
-        exclude(&rule.applies, &Condition::Is(tier_by, Test::OneOf(vec![tier.clone()])))
-    });
+    let never =
+        rule.limits.tiers.iter().find(|(tier, _)| {
+            exclude(&rule.applies, &Condition::Is(tier_by, Test::OneOf(vec![tier.clone()])))
+        });
     if let Some((tier, _)) = never {
-        let message = format!("the tier `{tier}` is never used: `match` excludes requests with that `{name}`");
-        let help = format!("remove `{name}` from `match`: requests of a tier that is not listed have the rule's own limit");
+        let message =
+            format!("the tier `{tier}` is never used: `match` excludes requests with that `{name}`");
+        let help = format!(
+            "remove `{name}` from `match`: requests of a tier that is not listed have the rule's own limit"
+        );
         said.push(warning(rule, "tier-match", message).help(help));
     }
 }

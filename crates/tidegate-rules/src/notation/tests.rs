@@ -45,7 +45,9 @@ fn what_is_wrong_is_pointed_at_and_put_right() {
     let cases = [
         ("", "", "a limit is missing"),
         ("100", "", "a unit is missing"),
-        ("100 per minute", "per", "write 100/min"),
+        ("100 per minute", "100 per minute", "write 100/minute"),
+        ("5 / min", "5 / min", "write 5/min"),
+        ("5/ 10s burst 3", "5/ 10s burst 3", "write 5/10s burst 3"),
         ("100 concurent", "concurent", "did you mean `concurrent`?"),
         ("5 concurrent burst 3", "burst", "says nothing about concurrency"),
         ("ten/s", "ten", "is no whole number"),

@@ -85,6 +85,7 @@ fn no_secret_is_shown_of_what_is_not_yaml() {
         "match: { api_key: \"sk_1 }",
         "? [sk_1]",
         "api_key: *sk_1",
+        "match: { api_key: !sk_1, x: [}",
         "api_key: sk_1\n- token: [sk-1:sk_2, sk_3",
         "api_key: {derive: org, map: {sk_1: acme, sk_1: b, ? {}}}",
     ] {
@@ -94,6 +95,28 @@ fn no_secret_is_shown_of_what_is_not_yaml() {
     }
     let said = compiled("domain: api\nrules:\n  - { match: { api_key: sk_1 }, limit: ]\n").render();
     assert!(said.contains("3 |   - { match: { api_key: **** }, limit: ]"), "{said}");
+}
+
+#[test]
+fn masked_lines_keep_their_caret() {
+    for secret in ["sk_1", "sk_ö", "sk_→1", "sk_🦀"] {
+        let text =
+            format!("domain: api\nrules: [{{ name: a, match: {{ api_key: {secret} }}, limt: 5/s }}]\n");
+        let said = compiled(&text).render();
+        let lines: Vec<&str> = said.lines().skip_while(|line| !line.contains("unknown-key")).collect();
+        let column = |line: &str, sign: &str| line[..line.find(sign).unwrap()].chars().count();
+        assert_eq!(column(lines[3], "limt"), column(lines[4], "^^^^"), "{said}");
+        assert!(!said.contains("sk_"), "{said}");
+        let column = text.lines().nth(1).unwrap().split("limt").next().unwrap().chars().count() + 1;
+        assert!(said.contains(&format!("api.yaml:2:{column}\n")), "{said}");
+    }
+}
+
+#[test]
+fn tags_of_secrets_are_hidden() {
+    let said =
+        compiled("domain: api\nrules: [{ name: a, match: { api_key: !sk_1 }, limit: 5/s }]\n").render();
+    assert!(said.contains("error[tag]") && !said.contains("sk_"), "{said}");
 }
 
 #[test]

@@ -21,11 +21,13 @@ fn read(descriptors: &str) -> (Option<Snapshot>, String) {
 #[test]
 fn truth_values_have_many_spellings() {
     for word in ["yes", "Yes", "y", "on", "ON", "True", "TRUE", "true"] {
-        let tree = format!("- {{ key: a, shadow_mode: {word}, rate_limit: {{ unit: day, requests_per_unit: 5 }} }}");
+        let tree =
+            format!("- {{ key: a, shadow_mode: {word}, rate_limit: {{ unit: day, requests_per_unit: 5 }} }}");
         assert_eq!(rules(&tree), ["a 5/d shadow reject"], "{word}");
     }
     for word in ["no", "N", "off", "False", "~"] {
-        let tree = format!("- {{ key: a, shadow_mode: {word}, rate_limit: {{ unit: day, requests_per_unit: 5 }} }}");
+        let tree =
+            format!("- {{ key: a, shadow_mode: {word}, rate_limit: {{ unit: day, requests_per_unit: 5 }} }}");
         assert_eq!(rules(&tree), ["a 5/d enforce reject"], "{word}");
     }
     let quoted = "- { key: a, shadow_mode: \"yes\", rate_limit: { unit: day, requests_per_unit: 5 } }";
@@ -76,7 +78,10 @@ fn merge_keys_count_where_they_stand() {
 #[test]
 fn empty_rate_limit_is_none() {
     assert_eq!(rules("- { key: a, rate_limit: }"), [""; 0]);
-    assert_eq!(rules("- { key: a, rate_limit: { unit: day, requests_per_unit: 5 }, rate_limit: ~ }"), [""; 0]);
+    assert_eq!(
+        rules("- { key: a, rate_limit: { unit: day, requests_per_unit: 5 }, rate_limit: ~ }"),
+        [""; 0]
+    );
 }
 
 #[test]

@@ -126,3 +126,34 @@ proptest! {
         all_places_lie_within(&text);
     }
 }
+
+#[test]
+fn common_mistakes_have_a_hint() {
+    for (text, place, hint) in [
+        ("rules:\n\t- name: a\n", "2:1", "indent with spaces"),
+        ("rules:\n  - name: a\n\tlimit: 5/s\n", "3:1", "indent with spaces"),
+        ("domain:api\nrules: []\n", "1:7", "`key: value`"),
+        ("rules:\n  - name:a\n    limit: 5/s\n", "2:9", "`key: value`"),
+        ("domain: \"api\nrules: []\n", "2:1", "close the quote"),
+        ("a:\n  - { name: a, limit: 5/s\n", "2:5", "close it"),
+        ("a: [{ name: a }\nother: 1\n", "2:6", "close the bracket"),
+        ("a:\n  - name: a\n   limit: 5/s\n", "3:4", "alike"),
+        ("a: **/x\n", "1:4", "\"**/x\""),
+        ("a: @x\n", "1:4", "between quotes"),
+        ("a: { path: /v1/{id} }\n", "1:16", "\"/v1/{id}\""),
+        ("a: 'it's'\n", "1:8", "''"),
+        ("a: \"\\d\"\n", "1:4", "single quotes"),
+        ("a: It is: wrong\n", "1:9", "between quotes"),
+        ("a: - b\n", "1:4", "a line of its own"),
+    ] {
+        let said = bad(text);
+        assert!(said.contains(&format!("t.yaml:{place}\n")) && said.contains(hint), "{said}");
+    }
+}
+
+#[test]
+fn tags_are_not_lost() {
+    let said = bad("a: !US\nb: [x, !CA]\nc: !!str x\n");
+    assert_eq!(said.matches("error[tag]").count(), 2, "{said}");
+    assert!(said.contains("t.yaml:1:4\n") && said.contains("t.yaml:2:8\n"), "{said}");
+}

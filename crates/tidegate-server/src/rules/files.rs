@@ -147,7 +147,9 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "domain: api").unwrap();
         };
-        for name in ["config/api", "config/team/b.yaml", "config/team/deep/c.txt", "config/.hidden", "other/d"] {
+        for name in
+            ["config/api", "config/team/b.yaml", "config/team/deep/c.txt", "config/.hidden", "other/d"]
+        {
             write(name);
         }
         assert_eq!(names(folder.path()), ["api", "b.yaml", "c.txt"]);
