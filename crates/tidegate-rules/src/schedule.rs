@@ -151,7 +151,8 @@ impl Schedule {
         let today = now.to_zoned(self.zone.clone()).date();
         let starts = self.days_from(today).into_iter().flat_map(|date| self.starts_on(date));
         let next = starts.filter(|start| start.timestamp() > now).min_by_key(Zoned::timestamp)?;
-        Some(next.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
+        let is_utc = next.offset().is_zero();
+        Some(next.strftime(if is_utc { "%Y-%m-%dT%H:%M:%SZ" } else { "%Y-%m-%dT%H:%M:%S%:z" }).to_string())
     }
 
     /// Whether it never holds again.

@@ -46,9 +46,27 @@ rules:
     assert_eq!(why(&said, "trial"), "reports: trial 5/s x1 [org=acme]");
     assert_eq!(why(&said, "old"), "it is off");
     assert_eq!(why(&said, "gone"), "it has expired");
-    assert_eq!(why(&said, "night"), "it is not its time (`when`)");
+    assert_eq!(why(&said, "night"), "it is not its time (`when`); next from 2026-09-28T22:00:00Z");
     assert_eq!(why(&said, "first"), "decides: first 5/s x1 [org=acme]");
     assert_eq!(why(&said, "second"), "`first` goes first in its group");
+}
+
+#[test]
+fn explains_captures_in_lists() {
+    let rules = "rules:
+  - { name: list, match: { path: ['/v1/a/{id}', '/v1/b/{id}/x', /v1] }, by: [id], limit: 5/s }
+  - { name: group, match: { path: { regex: '/v1/(?<kind>[a-z])/.*' } }, by: [kind], limit: 5/s }";
+    let said = explained(rules, &[("path", "/v1/b/7/x")]);
+    assert_eq!(why(&said, "list"), "decides: list 5/s x1 [id=7]");
+    assert_eq!(why(&said, "group"), "decides: group 5/s x1 [kind=b]");
+    let said = explained(rules, &[("path", "/v1")]);
+    assert_eq!(why(&said, "list"), "the request has no `{id}` to count by");
+}
+
+#[test]
+fn explains_a_schedule_that_is_over() {
+    let said = explained("rules: [{ name: sale, when: { dates: [2025-12-24] }, limit: 5/s }]", &[]);
+    assert_eq!(why(&said, "sale"), "it is not its time (`when`); never again");
 }
 
 #[test]

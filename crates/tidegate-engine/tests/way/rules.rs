@@ -44,6 +44,33 @@ fn addresses_of_one_network_are_one_client() {
 }
 
 #[test]
+fn captures_of_alternatives_are_counted_by() {
+    let way = Way::new(
+        "rules:
+  - { name: any, match: { any: [{ path: \"/v1/{id}\" }, { path: \"/v2/{id}/**\" }] }, by: [id], limit: 1/min }
+  - { name: failures, count: { path: \"/v3/{id}\", outcome: failed }, by: [id], limit: 1/min }",
+    );
+    assert!(way.allows(&[("path", "/v1/a")]));
+    assert!(!way.allows(&[("path", "/v2/a/x")]), "one counter for the value, wherever it stands");
+    assert!(way.allows(&[("path", "/v2/b")]));
+    assert!(way.allows(&[("path", "/v3/a")]) && way.allows(&[("path", "/v3/a")]), "only failures count");
+    assert!(way.allows(&[("path", "/v3/a"), ("outcome", "failed")]));
+    assert_denied(&way.check(&[("path", "/v3/a")]), "failures", "id-rate");
+    assert!(way.allows(&[("path", "/v3/b")]));
+}
+
+#[test]
+fn a_group_is_left_without_a_capture() {
+    let way = Way::new(
+        "rules:
+  - { name: per-id, group: g, priority: 1, match: { path: [\"/v1/{id}\", \"/v1\"] }, by: [id], limit: 9/min }
+  - { name: rest, group: g, limit: 1/min }",
+    );
+    assert_eq!(way.passing(&[("path", "/v1/a")]), 9);
+    assert_eq!(way.passing(&[("path", "/v1")]), 1);
+}
+
+#[test]
 fn captures_are_counted_by() {
     let way = Way::new(
         "rules: [{ name: per-intent, match: { path: \"/v1/intents/{id}\" }, by: [id], limit: 1/min }]",
