@@ -1,7 +1,6 @@
 //! `tidegate explain`: which rules a request meets, what it is charged where, and why not by the others.
 
 use std::path::PathBuf;
-use std::time::SystemTime;
 
 use anyhow::{Result, anyhow};
 use clap::Args;
@@ -142,8 +141,7 @@ fn instant(at: Option<&str>) -> Result<Timestamp, Failure> {
         return instant_of(at)
             .map_err(|error| Failure::Usage(format!("{}\nhint: {}", error.message, error.help)));
     }
-    let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Ok(Timestamp::from_micros(u64::try_from(wall.as_micros()).unwrap_or(u64::MAX)))
+    Ok(rules_folder::now())
 }
 
 fn text(said: &Value) -> String {

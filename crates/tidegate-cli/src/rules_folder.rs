@@ -1,9 +1,11 @@
 //! Rule files from where an operator points: a folder, or one file.
 
 use std::path::Path;
+use std::time::SystemTime;
 
 use anyhow::{Context as _, Error, Result, bail};
-use tidegate_rules::{Compiled, Source, compile};
+use tidegate_core::Timestamp;
+use tidegate_rules::{Compiled, Context, Source, compile_in};
 use tidegate_server::read_files;
 
 use crate::exit::Failure;
@@ -11,7 +13,14 @@ use crate::exit::Failure;
 /// Reads and compiles a folder of rule files, or one file. Rules that cannot be read are as wrong as those that cannot be used.
 pub(crate) fn read(path: &Path) -> Result<Compiled, Failure> {
     let sources = sources(path).map_err(|error| Failure::Configuration(format!("{error:#}")))?;
-    Ok(compile(sources))
+    let context = Context { now: Some(now()), ..Context::default() };
+    Ok(compile_in(&context, sources))
+}
+
+/// The time of this machine.
+pub(crate) fn now() -> Timestamp {
+    let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_micros(u64::try_from(wall.as_micros()).unwrap_or(u64::MAX))
 }
 
 /// Files that say nothing. Whoever has them looked at believes that something is limited.

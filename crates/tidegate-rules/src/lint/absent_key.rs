@@ -40,7 +40,29 @@ fn optional(domain: &Domain, by: &By) -> Option<AttributeId> {
 fn is_made_up_for(domain: &Domain, rule: &Rule, attribute: AttributeId) -> bool {
     let lacking = Condition::All(vec![rule.applies.clone(), Condition::Is(attribute, Test::Absent)]);
     implies(&rule.applies, &Condition::Is(attribute, Test::Present))
-        || domain.rules.iter().any(|other| covers(other, attribute) && implies(&lacking, &other.applies))
+        || domain.rules.iter().any(|other| covers(other, attribute) && implies(&lacking, &relaxed(domain, &other.applies)))
+}
+
+/// The condition without the tests that every HTTP request passes, such as `path: /**`.
+fn relaxed(domain: &Domain, condition: &Condition) -> Condition {
+    let all = |parts: &[Condition]| parts.iter().map(|part| relaxed(domain, part)).collect();
+    match condition {
+        Condition::All(parts) => Condition::All(all(parts)),
+        Condition::Any(parts) => Condition::Any(all(parts)),
+        Condition::Is(attribute, test) if is_always_passed(domain.names.name(*attribute), test) => {
+            Condition::All(Vec::new())
+        }
+        condition => condition.clone(),
+    }
+}
+
+fn is_always_passed(name: &str, test: &Test) -> bool {
+    match test {
+        Test::Glob(glob) => name == "path" && matches!(glob.to_string().as_str(), "/**" | "**"),
+        Test::Prefix(prefix) => name == "path" && matches!(&**prefix, "/" | ""),
+        Test::Present => ["path", "method", "ip"].contains(&name),
+        _ => false,
+    }
 }
 
 fn covers(rule: &Rule, attribute: AttributeId) -> bool {
