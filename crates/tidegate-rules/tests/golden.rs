@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tidegate_rules::{Context, Source, compile_in, schedule};
+use tidegate_rules::{Context, Source, compile, compile_in, schedule};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
@@ -48,6 +48,37 @@ fn the_reference_is_what_the_tables_say() {
         std::fs::write(&path, &text).expect("the folder is there");
     }
     assert_eq!(std::fs::read_to_string(&path).unwrap_or_default(), text, "TIDEGATE_BLESS=1 writes it anew");
+}
+
+/// Rules in a page: what stands between a line `domain: …` and the end of its block.
+fn rules_of(page: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        if line.starts_with("domain: ") {
+            let block = lines.by_ref().take_while(|line| !matches!(*line, "```" | "END" | "EOF"));
+            found.push(std::iter::once(line).chain(block).collect::<Vec<_>>().join("\n"));
+        }
+    }
+    found
+}
+
+#[test]
+fn documented_rules_have_no_warnings() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut pages = vec![root.join("examples/rules/api.yaml")];
+    for folder in ["docs/guides", "docs/guides/proxies", "docs/reference"] {
+        let files = std::fs::read_dir(root.join(folder)).expect("the folder is there").flatten();
+        pages.extend(files.map(|file| file.path()).filter(|path| path.is_file()));
+    }
+    let mut seen = 0;
+    for page in pages {
+        for rules in rules_of(&std::fs::read_to_string(&page).unwrap()) {
+            seen += 1;
+            assert_eq!(compile(vec![Source::new("api.yaml", rules)]).render(), "", "{}", page.display());
+        }
+    }
+    assert!(seen > 8, "{seen}");
 }
 
 mod rubbish {
