@@ -1,5 +1,7 @@
 //! Captures: values that rules take out of an attribute by a glob (`/v1/orders/{id}`) or a named group of a regular expression.
 
+use std::sync::Arc;
+
 use regex::Regex;
 
 use crate::condition::{Condition, Facts};
@@ -13,7 +15,7 @@ pub struct CaptureSource {
     pub attribute: AttributeId,
     pub(crate) pattern: Pattern,
     /// The branches of `any` that the pattern stands in; all of them hold if this source is the one that matched.
-    pub(crate) branches: Vec<Condition>,
+    pub(crate) branches: Vec<Arc<Condition>>,
 }
 
 /// A pattern, with the index of its capture.

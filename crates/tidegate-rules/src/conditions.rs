@@ -18,7 +18,7 @@ use crate::source::Span;
 use crate::words::{is_secret, shown};
 use crate::yaml::{Node, Value};
 
-pub(crate) use captures::Captures;
+pub(crate) use captures::{Captures, Named};
 use paths::Form;
 
 /// The longest name of an attribute.

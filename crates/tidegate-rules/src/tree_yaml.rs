@@ -4,7 +4,7 @@
 //! Keys count in the order of the file, the last one wins, and `<<` counts where it stands. A `rate_limit` or `metadata` that
 //! is given twice is one with the keys of both. Quoted text is never a truth value or a number.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::source::{Source, Span};
@@ -37,8 +37,9 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn refuse_duplicates(&mut self, entries: &Entries) {
-        for (place, (key, _)) in entries.iter().enumerate() {
-            if entries[..place].iter().any(|(other, _)| other.name == key.name) {
+        let mut written = HashSet::new();
+        for (key, _) in entries {
+            if !written.insert(key.name.as_str()) {
                 self.diagnostics.push(crate::yaml::duplicate(key.span));
             }
         }
@@ -110,7 +111,7 @@ impl Reader<'_> {
 
     /// Every key once.
     fn settled(&mut self, entries: Entries) -> Entries {
-        let (mut settled, mut written) = (Vec::with_capacity(entries.len()), HashSet::new());
+        let (mut settled, mut written) = (Settled::default(), HashSet::new());
         for (key, value) in entries {
             if key.name == "<<" && !self.is_quoted(key.span) {
                 self.merge(value, &mut settled);
@@ -124,17 +125,17 @@ impl Reader<'_> {
                 );
                 self.diagnostics.push(said.help("keep one of them"));
             }
-            put(key, value, &mut settled);
+            settled.put(key, value);
         }
-        settled
+        settled.entries
     }
 
-    fn merge(&mut self, node: Node, settled: &mut Entries) {
+    fn merge(&mut self, node: Node, settled: &mut Settled) {
         match node.value {
             Value::Map(entries) => {
                 let entries = self.settled(entries);
                 for (key, value) in entries {
-                    put(key, value, settled);
+                    settled.put(key, value);
                 }
             }
             // The first of a list counts most.
@@ -147,22 +148,33 @@ impl Reader<'_> {
     }
 }
 
-/// In place of what the key had; two maps of these kinds become one.
-fn put(key: Key, value: Node, settled: &mut Entries) {
-    let Some(place) = settled.iter().position(|(other, _)| other.name == key.name) else {
-        return settled.push((key, value));
-    };
-    let is_joined = matches!(key.name.as_str(), "rate_limit" | "metadata");
-    let (old_key, old) = &mut settled[place];
-    match (&mut old.value, value.value) {
-        (Value::Map(earlier), Value::Map(later)) if is_joined => {
-            for (key, value) in later {
-                put(key, value, earlier);
+/// Entries with every key once.
+#[derive(Default)]
+struct Settled {
+    entries: Entries,
+    places: HashMap<String, usize>,
+}
+
+impl Settled {
+    /// Puts a value in place of the one that the key had; two maps of these kinds become one.
+    fn put(&mut self, key: Key, value: Node) {
+        let place = *self.places.entry(key.name.clone()).or_insert(self.entries.len());
+        let Some((old_key, old)) = self.entries.get_mut(place) else {
+            return self.entries.push((key, value));
+        };
+        let is_joined = matches!(key.name.as_str(), "rate_limit" | "metadata");
+        match (&mut old.value, value.value) {
+            (Value::Map(earlier), Value::Map(later)) if is_joined => {
+                let mut joined = Self::default();
+                for (key, value) in earlier.drain(..).chain(later) {
+                    joined.put(key, value);
+                }
+                *earlier = joined.entries;
             }
+            (old, new) => *old = new,
         }
-        (old, new) => *old = new,
+        (old.span, *old_key) = (value.span, key);
     }
-    (old.span, *old_key) = (value.span, key);
 }
 
 fn truth(text: &str) -> Option<bool> {

@@ -55,6 +55,9 @@ const SYNONYMS: [(&str, &str); 17] = [
     ("key", "api_key"),
 ];
 
+/// Unknown names of a domain that are told; each is held against all known ones.
+const MOST_TOLD: usize = 100;
+
 /// A place that asks about an attribute.
 pub(super) struct Asked {
     pub(super) attribute: AttributeId,
@@ -74,7 +77,7 @@ pub(super) fn check(builder: &mut Builder<'_>, parts: &[Part<'_>], context: &Con
     for Asked { attribute, file, at } in asked {
         let name = builder.names.name(attribute).to_owned();
         let known = declared.contains(&name) || FAMILIES.iter().any(|family| name.starts_with(family));
-        if !known && seen.insert(attribute) {
+        if !known && seen.len() < MOST_TOLD && seen.insert(attribute) {
             let said = unknown(&name, at, &declared);
             builder.say(file, said);
         }

@@ -1,6 +1,8 @@
 //! `by`: the attributes and captures that a rule counts by.
 
-use crate::conditions::{Captures, canonical};
+use std::sync::Arc;
+
+use crate::conditions::{Named, canonical};
 use crate::diagnostic::Diagnostic;
 use crate::rule::By;
 use crate::yaml::Node;
@@ -9,19 +11,19 @@ use super::domain::Builder;
 use super::rules::Written;
 
 impl Written<'_> {
-    pub(super) fn by(&self, builder: &mut Builder<'_>, captures: &Captures) -> Vec<By> {
+    pub(super) fn by(&self, builder: &mut Builder<'_>, captures: &Named) -> Vec<By> {
         let items = self.rule.get("by").map(Node::items).unwrap_or_default();
         items.iter().filter_map(|item| self.by_item(builder, captures, item)).collect()
     }
 
-    fn by_item(&self, builder: &mut Builder<'_>, captures: &Captures, item: &Node) -> Option<By> {
+    fn by_item(&self, builder: &mut Builder<'_>, captures: &Named, item: &Node) -> Option<By> {
         let text = item.text()?;
         let name = text.trim_start_matches('{').trim_end_matches('}');
-        if let Some((sources, always)) = captures.of(name) {
-            if !always {
+        if let Some(sources) = captures.of(name) {
+            if !sources.always {
                 self.say(builder, partial(name, item));
             }
-            return Some(By::Capture { name: name.into(), sources });
+            return Some(By::Capture { name: name.into(), sources: Arc::clone(&sources.all) });
         }
         if captures.is_under_not(name) {
             let message = format!("`{{{name}}}` stands under `not`, which captures nothing");

@@ -1,5 +1,6 @@
 //! What the patterns of a rule's `match` and `count` capture, for its `by`.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::capture::{CaptureSource, Pattern};
@@ -11,7 +12,7 @@ use crate::name::AttributeId;
 pub(crate) struct Captures {
     found: Vec<Captured>,
     /// Names under `not`, which capture nothing.
-    under_not: Vec<String>,
+    under_not: HashSet<String>,
 }
 
 struct Captured {
@@ -19,6 +20,20 @@ struct Captured {
     source: CaptureSource,
     /// Whether every request that meets the condition has it, or one of this name beside it.
     always: bool,
+}
+
+/// The captures of a rule, by their names.
+#[derive(Default)]
+pub(crate) struct Named {
+    by_name: HashMap<String, Sources>,
+    under_not: HashSet<String>,
+}
+
+/// The patterns that capture one name.
+pub(crate) struct Sources {
+    pub(crate) all: Arc<[CaptureSource]>,
+    /// Whether every request that meets the condition has the name.
+    pub(crate) always: bool,
 }
 
 impl Captures {
@@ -38,8 +53,12 @@ impl Captures {
 
     /// Has those that were found since then depend on a branch of `any`.
     pub(super) fn put_in_branch(&mut self, start: usize, branch: &Condition) {
+        if start == self.found.len() {
+            return;
+        }
+        let branch = Arc::new(branch.clone());
         for capture in &mut self.found[start..] {
-            capture.source.branches.push(branch.clone());
+            capture.source.branches.push(Arc::clone(&branch));
         }
     }
 
@@ -47,39 +66,53 @@ impl Captures {
     pub(super) fn settle_alternatives(&mut self, starts: &[usize]) {
         let Some(first) = starts.first() else { return };
         let ends = starts.iter().skip(1).copied().chain([self.found.len()]);
-        let ranges: Vec<_> = starts.iter().copied().zip(ends).collect();
-        let in_all = |name: &str| {
-            let has = |capture: &Captured| capture.always && capture.name == name;
-            ranges.iter().all(|(start, end)| self.found[*start..*end].iter().any(has))
-        };
-        let settled: Vec<bool> = self.found[*first..].iter().map(|capture| in_all(&capture.name)).collect();
-        for (capture, always) in self.found[*first..].iter_mut().zip(settled) {
-            capture.always = always;
+        let mut alternatives: HashMap<String, usize> = HashMap::new();
+        for (start, end) in starts.iter().copied().zip(ends) {
+            let always = self.found[start..end].iter().filter(|capture| capture.always);
+            let names: HashSet<&str> = always.map(|capture| capture.name.as_str()).collect();
+            for name in names {
+                *alternatives.entry(name.to_owned()).or_default() += 1;
+            }
+        }
+        for capture in &mut self.found[*first..] {
+            capture.always = alternatives.get(&capture.name) == Some(&starts.len());
         }
     }
 
     /// Those of `match`, then those of `count`.
-    pub(crate) fn beside(mut self, counted: Self) -> Self {
-        for mut capture in counted.found {
-            capture.always &= !self.names().any(|name| *name == *capture.name);
-            self.found.push(capture);
+    pub(crate) fn beside(self, counted: Self) -> Named {
+        let matched: HashSet<String> = self.found.iter().map(|capture| capture.name.clone()).collect();
+        let mut grouped: HashMap<String, (Vec<CaptureSource>, bool)> = HashMap::new();
+        let counted_too = counted.found.into_iter().map(|capture| {
+            let always = capture.always && !matched.contains(&capture.name);
+            Captured { always, ..capture }
+        });
+        for Captured { name, source, always } in self.found.into_iter().chain(counted_too) {
+            let (sources, any_always) = grouped.entry(name).or_default();
+            sources.push(source);
+            *any_always |= always;
         }
-        self.under_not.extend(counted.under_not);
-        self
+        let named = |(name, (sources, always)): (String, (Vec<_>, bool))| {
+            (name, Sources { all: sources.into(), always })
+        };
+        let under_not = self.under_not.into_iter().chain(counted.under_not).collect();
+        Named { by_name: grouped.into_iter().map(named).collect(), under_not }
     }
+}
 
-    /// The sources of a name, and whether every request has it that meets the condition.
-    pub(crate) fn of(&self, name: &str) -> Option<(Arc<[CaptureSource]>, bool)> {
-        let own = || self.found.iter().filter(|capture| capture.name == name);
-        let sources: Arc<[CaptureSource]> = own().map(|capture| capture.source.clone()).collect();
-        (!sources.is_empty()).then(|| (sources, own().any(|capture| capture.always)))
+impl Named {
+    pub(crate) fn of(&self, name: &str) -> Option<&Sources> {
+        self.by_name.get(name)
     }
 
     pub(crate) fn is_under_not(&self, name: &str) -> bool {
-        self.under_not.iter().any(|other| other == name)
+        self.under_not.contains(name)
     }
 
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.found.iter().map(|capture| capture.name.as_str())
+    /// The names, in one order, so that of two that are as near the same one is told each time.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.by_name.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        names
     }
 }

@@ -7,21 +7,32 @@ use super::warning;
 use crate::condition::{Condition, Test};
 use crate::diagnostic::Diagnostic;
 use crate::name::AttributeId;
-use crate::rule::{Action, By, Mode, Rule};
+use crate::rule::{By, Mode, Rule};
 use crate::snapshot::Domain;
 
 /// What a client leaves out at will. A declared attribute is stated by the operator's own code.
 const OPTIONAL: [&str; 4] = ["api_key", "user", "org", "plan"];
 const FAMILIES: [&str; 2] = ["header.", "query."];
 
+/// Pairs of rules that are looked at in a domain. Beyond, nothing is said.
+const MOST_PAIRS: usize = 100_000;
+
+/// A rule that may limit what another one leaves out, and what it matches of HTTP requests.
+struct Cover<'d> {
+    rule: &'d Rule,
+    applies: Condition,
+}
+
 /// The rules with such a key that no other rule makes up for: one for each attribute.
 pub(super) fn find(domain: &Domain) -> Vec<(&Rule, Diagnostic)> {
-    let mut seen: HashSet<AttributeId> = HashSet::new();
-    let mut found = Vec::new();
+    let covering = domain.rules.iter().filter(|rule| is_limiting(rule) || decides(rule));
+    let covers: Vec<Cover<'_>> =
+        covering.map(|rule| Cover { rule, applies: relaxed(domain, &rule.applies) }).collect();
+    let (mut seen, mut found, mut pairs) = (HashSet::new(), Vec::new(), MOST_PAIRS);
     for rule in domain.rules.iter().filter(|rule| is_limiting(rule)) {
-        let optional = rule.by.iter().filter_map(|by| optional(domain, by));
-        for attribute in optional {
-            if !is_made_up_for(domain, rule, attribute) && seen.insert(attribute) {
+        for attribute in rule.by.iter().filter_map(|by| optional(domain, by)) {
+            if !seen.contains(&attribute) && !is_made_up_for(&covers, rule, attribute, &mut pairs) {
+                seen.insert(attribute);
                 found.push((rule, said(domain, rule, attribute)));
             }
         }
@@ -37,10 +48,14 @@ fn optional(domain: &Domain, by: &By) -> Option<AttributeId> {
 }
 
 /// Whether the rule takes only requests that have it, or another rule limits those that lack it.
-fn is_made_up_for(domain: &Domain, rule: &Rule, attribute: AttributeId) -> bool {
+fn is_made_up_for(covers: &[Cover<'_>], rule: &Rule, attribute: AttributeId, pairs: &mut usize) -> bool {
     let lacking = Condition::All(vec![rule.applies.clone(), Condition::Is(attribute, Test::Absent)]);
-    implies(&rule.applies, &Condition::Is(attribute, Test::Present))
-        || domain.rules.iter().any(|other| covers(other, attribute) && implies(&lacking, &relaxed(domain, &other.applies)))
+    let covers_it = |cover: &Cover<'_>| {
+        *pairs = pairs.saturating_sub(1);
+        let needs_it = cover.rule.by.iter().any(|by| by.attributes().any(|own| own == attribute));
+        *pairs == 0 || (!needs_it && implies(&lacking, &cover.applies))
+    };
+    implies(&rule.applies, &Condition::Is(attribute, Test::Present)) || covers.iter().any(covers_it)
 }
 
 /// The condition without the tests that every HTTP request passes, such as `path: /**`.
@@ -65,9 +80,8 @@ fn is_always_passed(name: &str, test: &Test) -> bool {
     }
 }
 
-fn covers(rule: &Rule, attribute: AttributeId) -> bool {
-    let decides = matches!(rule.action, Action::Block | Action::Bypass) && rule.mode == Mode::Enforce;
-    (is_limiting(rule) || decides) && !rule.by.iter().any(|by| by.attributes().any(|own| own == attribute))
+fn decides(rule: &Rule) -> bool {
+    rule.decides_alone() && rule.mode == Mode::Enforce
 }
 
 fn is_limiting(rule: &Rule) -> bool {

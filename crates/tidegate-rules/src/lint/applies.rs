@@ -1,8 +1,11 @@
 //! Rules that apply to no request, to fewer than their `match` promises, or no longer.
 
+use std::collections::HashSet;
+
 use tidegate_core::Timestamp;
 
 use super::excludes::exclude;
+use super::implies::implies;
 use super::warning;
 use crate::condition::{Condition, Test};
 use crate::conditions::mentions;
@@ -27,9 +30,9 @@ pub(super) fn never(domain: &Domain, rule: &Rule, said: &mut Vec<Diagnostic>) {
 
 /// The same value twice in `by` makes no narrower counter.
 pub(super) fn repeated(domain: &Domain, rule: &Rule, said: &mut Vec<Diagnostic>) {
-    let names = domain.by(rule);
-    let twice = names.iter().enumerate().find(|(place, name)| names[..*place].contains(name));
-    if let Some((_, name)) = twice {
+    let mut seen = HashSet::new();
+    let twice = domain.by(rule).into_iter().find(|name| !seen.insert(name.clone()));
+    if let Some(name) = twice {
         let message = format!("the rule counts by `{name}` twice, which is the same as once");
         said.push(warning(rule, "duplicate-by", message).help("remove one of them"));
     }
@@ -45,6 +48,13 @@ pub(super) fn one_tier(domain: &Domain, rule: &Rule, said: &mut Vec<Diagnostic>)
         rule.limits.tiers.iter().find(|(tier, _)| {
             exclude(&rule.applies, &Condition::Is(tier_by, Test::OneOf(vec![tier.clone()])))
         });
+    let values = rule.limits.tiers.iter().map(|(tier, _)| tier.clone()).collect();
+    if never.is_none() && implies(&rule.applies, &Condition::Is(tier_by, Test::OneOf(values))) {
+        let message =
+            format!("the rule's own limit is never used: `match` asks for a `{name}` that has a tier");
+        let help = format!("remove `{name}` from `match`, or the tiers");
+        said.push(warning(rule, "tier-match", message).help(help));
+    }
     if let Some((tier, _)) = never {
         let message =
             format!("the tier `{tier}` is never used: `match` excludes requests with that `{name}`");
