@@ -103,6 +103,9 @@ pub(crate) fn instead_of_key(object: &str, written: &str) -> Option<String> {
     match written {
         "shadow" | "shadow_mode" | "dry_run" if is_rule => Some("write `mode: shadow`".to_owned()),
         "enabled" | "disabled" if is_rule => Some("write `mode: enforce` or `mode: off`".to_owned()),
+        _ if is_rule && crate::reference::LIMIT.field(written).is_some() => {
+            Some(format!("it belongs to the limit: write `limit: {{ …, {written}: … }}`"))
+        }
         _ if is_rule && MATCHED.contains(&written) => Some(format!("write `match: {{ {written}: … }}`")),
         "refill_rate" | "leak_rate" | "fill_rate" if object == crate::reference::LIMIT.name => {
             Some("write the rate with its unit, such as `refill: 10/s`".to_owned())

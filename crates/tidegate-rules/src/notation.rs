@@ -329,7 +329,8 @@ fn time(text: &str, at: Span) -> Result<(u64, Time, Span), Diagnostic> {
         "" => "a unit of time is missing".to_owned(),
         _ => format!("`{word}` is no unit of time"),
     };
-    let names = UNITS.iter().map(|(name, _)| *name).filter(|name| name.len() > 1);
+    // Of two that are as near, the first is named: minutes are meant more often than milliseconds.
+    let names = ["min"].into_iter().chain(UNITS.iter().map(|(name, _)| *name).filter(|name| name.len() > 1));
     Err(Diagnostic::error("limit", Span::new(at.start + digits, at.end), message)
         .did_you_mean(word, names)
         .help("write s, min, h, day, week, month or year"))

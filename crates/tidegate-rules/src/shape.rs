@@ -87,6 +87,7 @@ impl Shape {
             Self::Word(words) => format!("one of {}", words.join(", ")),
             Self::List(item) => format!("a list, each of them {}", item.expected()),
             Self::OneOrMore(item) => format!("{}, or a list of them", item.expected()),
+            Self::Map(Self::Anything) => "a map".to_owned(),
             Self::Map(value) => format!("a map, each value {}", value.expected()),
             Self::Object(object) => format!("a map ({})", object.name),
             Self::Either(shapes) => shapes.iter().map(Self::expected).collect::<Vec<_>>().join(", or "),
@@ -118,7 +119,11 @@ impl Shape {
 pub fn check(node: &Node, shape: &Shape, what: &str, diagnostics: &mut Diagnostics) {
     if !shape.takes(&node.value) {
         let message = format!("`{what}` is {} and should be {}", node.value.kind(), shape.expected());
-        diagnostics.push(Diagnostic::error("wrong-type", head(node), message));
+        let said = Diagnostic::error("wrong-type", head(node), message);
+        diagnostics.push(match instead(node, shape, what) {
+            Some(help) => said.help(help),
+            None => said,
+        });
         return;
     }
     match (shape, &node.value) {
@@ -159,6 +164,21 @@ fn keys(node: &Node, object: &'static Object, diagnostics: &mut Diagnostics) {
             Some(field) => check(value, &field.shape, field.name, diagnostics),
             None => diagnostics.push(unknown_key(&key.name, key.span, object)),
         }
+    }
+}
+
+/// What to write in place of a value of the wrong kind, where people mean one thing by it.
+fn instead(node: &Node, shape: &Shape, what: &str) -> Option<&'static str> {
+    let is_number = |text: &str| text.parse::<i64>().is_ok();
+    match (what, shape, &node.value) {
+        ("limit", _, Value::List(_)) => Some("write `limits: [100/s, 5000/h]` for several"),
+        ("limits", _, Value::Text(_) | Value::Map(_)) => Some("write `limit` for one, or a list"),
+        ("match" | "count", ..) => Some("write { path: /login, method: POST }"),
+        (_, Shape::Truth, Value::Text(_)) => Some("write true or false, without quotes"),
+        (_, Shape::Whole { .. }, Value::Text(text)) if is_number(text) => {
+            Some("write the number without quotes")
+        }
+        _ => None,
     }
 }
 

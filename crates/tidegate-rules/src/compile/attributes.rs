@@ -12,7 +12,7 @@ use super::domain::Builder;
 use super::{Context, Part};
 
 /// What listeners fill by themselves or by custom, and the keys that Envoy's own descriptor actions have.
-pub(crate) const FILLED: [&str; 16] = [
+const FILLED: [&str; 17] = [
     "method",
     "path",
     "host",
@@ -29,6 +29,7 @@ pub(crate) const FILLED: [&str; 16] = [
     "destination_cluster",
     "masked_remote_address",
     "remote_address",
+    "remote_address_match",
 ];
 
 /// Families of names that listeners fill from a request.

@@ -60,11 +60,18 @@ fn query(text: &str, at: Span) -> Option<Diagnostic> {
 
 fn colon(text: &str, at: Span) -> Option<Diagnostic> {
     let is_name = |name: &str| name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
-    let segment = text.split('/').find(|segment| segment.strip_prefix(':').is_some_and(is_name))?;
-    let start = text.find(segment)?;
+    let (mut start, mut found) = (0, None);
+    for segment in text.split('/') {
+        if segment.strip_prefix(':').is_some_and(is_name) {
+            found = Some(segment);
+            break;
+        }
+        start += segment.len() + 1;
+    }
+    let segment = found?;
     let name = segment.trim_start_matches(':').replace(|c: char| !c.is_ascii_alphanumeric(), "_");
     let at = if at.end - at.start == text.len() { at.part(start..start + segment.len()) } else { at };
-    let help = format!("write {}", text.replacen(segment, &format!("{{{name}}}"), 1));
+    let help = format!("write {}{{{name}}}{}", &text[..start], &text[start + segment.len()..]);
     Some(warn(
         "path-colon",
         at,

@@ -39,7 +39,10 @@ const HINTS: [(&str, &str); 14] = [
     ("block sequence entries", "begin the list on a line of its own"),
     ("unknown anchor", "put text that begins with * between quotes, such as \"**/x\""),
     ("unexpected character", "put text that begins with this character between quotes"),
-    ("expected ',' or '}'", "put text with a brace or a comma in it between quotes, such as \"/v1/{id}\""),
+    (
+        "expected ',' or '}'",
+        "put text with a brace, a comma or a colon in it between quotes, such as \"/v1/{id}\"",
+    ),
     (
         "trailing content after",
         "write '' for a quote within single quotes, or put double quotes around the text",
