@@ -100,8 +100,7 @@ fn local(args: &ExplainArgs) -> Result<Value, Failure> {
     };
     let attributes = borrowed(&attributes);
     let entries: Vec<_> = descriptors.iter().map(borrowed).collect();
-    let descriptors: Vec<_> =
-        entries.iter().map(|entries| Descriptor { entries, limit: None, cost: None }).collect();
+    let descriptors: Vec<_> = entries.iter().map(|entries| Descriptor::new(entries)).collect();
     let check = Check { attributes: &attributes, descriptors: &descriptors, ..Check::new(domain) };
     let explanation = explain(&check, snapshot, at)?;
     Ok(explanation::to_json(&explanation, domain, snapshot))

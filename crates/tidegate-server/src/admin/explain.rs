@@ -92,8 +92,7 @@ pub(super) async fn explain_check(State(admin): State<Arc<Admin>>, body: Bytes) 
     };
     let attributes = borrowed(&asked.attributes);
     let entries: Vec<_> = asked.descriptors.iter().map(|entries| borrowed(entries)).collect();
-    let descriptors: Vec<_> =
-        entries.iter().map(|entries| Descriptor::new(entries)).collect();
+    let descriptors: Vec<_> = entries.iter().map(|entries| Descriptor::new(entries)).collect();
     let check = Check { attributes: &attributes, descriptors: &descriptors, ..Check::new(&domain) };
     match explain(&check, &snapshot, at) {
         Ok(said) => json_body(StatusCode::OK, &explanation::to_json(&said, &domain, &snapshot)),

@@ -17,7 +17,6 @@ const KNOWN: [&str; 23] = [
     "prefixItems",
     "minItems",
     "maxItems",
-    "minProperties",
     "minLength",
     "maxLength",
     "pattern",
