@@ -10,8 +10,15 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::source::{Source, Span};
 use crate::yaml::{Key, Node, Value};
 
-const TRUTHS: [&str; 6] =
-    ["shadow_mode", "quota_mode", "detailed_metric", "value_to_metric", "share_threshold", "unlimited"];
+const TRUTHS: [&str; 7] = [
+    "shadow_mode",
+    "quota_mode",
+    "count_refused",
+    "detailed_metric",
+    "value_to_metric",
+    "share_threshold",
+    "unlimited",
+];
 const NUMBER: &str = "requests_per_unit";
 
 type Entries = Vec<(Key, Node)>;
