@@ -7,14 +7,14 @@ use siphasher::sip::SipHasher24;
 
 /// The most attributes of a check.
 pub const MAX_ATTRIBUTES: usize = 128;
-/// The most descriptors of a check.
-pub const MAX_DESCRIPTORS: usize = 32;
+/// The most descriptors of a check: a plan has room for a limit of each.
+pub const MAX_DESCRIPTORS: usize = 64;
 /// The most entries of a descriptor.
-pub const MAX_ENTRIES: usize = 32;
+pub const MAX_ENTRIES: usize = 64;
 /// The longest name of a domain, an attribute or an entry, and the longest idempotency key, in bytes.
 pub const MAX_NAME_BYTES: usize = 256;
 /// The longest value of an attribute or an entry, in bytes.
-pub const MAX_VALUE_BYTES: usize = 8192;
+pub const MAX_VALUE_BYTES: usize = 16_384;
 /// The most units that one check may ask for.
 pub const MAX_COST: u64 = 1_000_000_000_000;
 

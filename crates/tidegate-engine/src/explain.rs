@@ -34,6 +34,8 @@ pub struct Explained {
     pub rule: String,
     /// Where it was written.
     pub origin: String,
+    /// Its mode in force.
+    pub mode: Mode,
     /// The mode that a switch has set for it, if one has.
     pub switched_to: Option<Mode>,
     /// Its part.
@@ -121,7 +123,8 @@ impl Way<'_, '_> {
     fn rule(&self, number: u32, rule: &Rule) -> Explained {
         let origin = format!("{}:{}", rule.origin.file, rule.origin.line);
         let switched_to = rule.switched_from.map(|_| rule.mode);
-        Explained { rule: rule.name.to_string(), origin, switched_to, part: self.part(number, rule) }
+        let (name, mode) = (rule.name.to_string(), rule.mode);
+        Explained { rule: name, origin, mode, switched_to, part: self.part(number, rule) }
     }
 
     fn part(&self, number: u32, rule: &Rule) -> Part {

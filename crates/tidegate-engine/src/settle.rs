@@ -268,7 +268,8 @@ fn is_quota(decision: &Decision, one: &Judged<'_>) -> bool {
 /// Of several refusals, the one with the longest wait; one that never passes goes before all. Ties in the rules' order.
 #[cold]
 fn most_refusing(decision: &Decision, quotas_over: bool) -> Option<usize> {
-    let refusing = decision.judged().filter(|one| (one.part.enforced || quotas_over) && !one.allows());
+    let has_say = |one: &Judged<'_>| one.part.enforced || (quotas_over && is_quota(decision, one));
+    let refusing = decision.judged().filter(|one| !one.allows() && has_say(one));
     let wait = |one: &Judged<'_>| match one.verdict.outcome {
         Verdicts::Refused(Retry::Never) => u64::MAX,
         _ => one.blocked_us.max(one.verdict.retry_after_us().unwrap_or(0)),

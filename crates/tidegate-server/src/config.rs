@@ -60,6 +60,10 @@ pub struct Config {
     pub trust: Trust,
     /// What Envoy is answered if nobody could decide and the class of the rules refuses.
     pub undecided: Undecided,
+    /// Whether the dynamic metadata for Envoy repeats the descriptors of the request.
+    pub metadata_descriptors: bool,
+    /// Whether answers name rules and limits in shadow mode.
+    pub tell_shadow: bool,
     /// Which doors are encrypted, and with what.
     pub tls: Tls,
     /// Bounds on everything that callers can make grow.
@@ -401,6 +405,8 @@ impl Default for Config {
             http_token: None,
             trust: Trust::default(),
             undecided: Undecided::default(),
+            metadata_descriptors: false,
+            tell_shadow: false,
             tls: Tls::default(),
             limits: Limits::default(),
             last_resort: LastResort::default(),

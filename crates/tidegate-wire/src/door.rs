@@ -16,7 +16,7 @@ pub(crate) mod body;
 #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
 mod at_once;
 mod partition;
-mod told;
+pub(crate) mod told;
 #[cfg(test)]
 pub(crate) mod tests;
 

@@ -155,7 +155,7 @@ impl<S: Store + 'static> Service<S> {
         let door = &self.door;
         let told = |check: &Check<'_>, decided: Result<Decision, Malformed>| match decided {
             Ok(decision) if asked.ask.came_to_nothing(&decision) => Err(busy()),
-            Ok(decision) => Ok(encode::decision(&decision, door.tell(check, &decision))),
+            Ok(decision) => Ok(encode::decision(door, (check, &decision), door.tell(check, &decision))),
             Err(malformed) => Err(refused(&malformed)),
         };
         door.ask(question, asked, told).await

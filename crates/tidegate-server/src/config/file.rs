@@ -40,6 +40,7 @@ pub(super) static FILE: Object = Object {
         part("resp", &RESP),
         part("log", &LOG),
         part("headers", &HEADERS),
+        part("answers", &ANSWERS),
         part("admin", &ADMIN),
         part("http", &HTTP),
         part("trust", &TRUST),
@@ -112,7 +113,13 @@ static TRUST: Object = Object {
     ],
 };
 
-static ENVOY: Object = Object { name: "envoy", doc: "What Envoy is answered.", keys: &[key("undecided")] };
+static ENVOY: Object = Object {
+    name: "envoy",
+    doc: "What Envoy is answered.",
+    keys: &[key("undecided"), key("metadata_descriptors")],
+};
+
+static ANSWERS: Object = Object { name: "answers", doc: "What answers tell.", keys: &[key("shadow")] };
 
 static TLS: Object = Object {
     name: "tls",

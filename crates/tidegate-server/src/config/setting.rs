@@ -127,6 +127,9 @@ settings! {
     "headers.partition_secret" "TIDEGATE_HEADERS_PARTITION_SECRET" None, "none",
         "A file with 32 hexadecimal digits; with it, draft-10 tells which counter was charged as a keyed hash (pk)",
         |config, text| config.partition_secret = value::path(text)?;
+    "answers.shadow" "TIDEGATE_ANSWERS_SHADOW" None, "false",
+        "Whether answers name rules and limits in shadow mode; proxies and services pass answers on to clients",
+        |config, text| config.tell_shadow = value::truth(text)?;
     "admin.token_file" "TIDEGATE_ADMIN_TOKEN_FILE" None, "none",
         "A file with the token (at least 16 letters and digits) that the admin door wants, read again when it changes: Authorization: Bearer …",
         |config, text| config.admin_token = value::path(text)?;
@@ -148,6 +151,9 @@ settings! {
     "envoy.undecided" "TIDEGATE_ENVOY_UNDECIDED" None, "over_limit",
         "What Envoy is answered if nobody could decide and the class refuses: over_limit, or unavailable (its failure mode decides)",
         |config, text| config.undecided = value::undecided(text)?;
+    "envoy.metadata_descriptors" "TIDEGATE_ENVOY_METADATA_DESCRIPTORS" None, "false",
+        "Whether the dynamic metadata for Envoy repeats the descriptors of the request, as envoyproxy/ratelimit does; their values may be secrets",
+        |config, text| config.metadata_descriptors = value::truth(text)?;
     "tls.certificate" "TIDEGATE_TLS_CERTIFICATE" None, "none",
         "A file with the server's certificate and those between it and an authority (PEM), read again when it changes; without it all doors are plain",
         |config, text| config.tls.certificate = value::path(text)?;

@@ -131,6 +131,8 @@ impl Ways<'_> {
             headers: headers::Settings { partition_keys: self.secret.is_some(), ..self.config.headers },
             pk_secret: self.secret,
             undecided: self.config.undecided,
+            tell_shadow: self.config.tell_shadow,
+            metadata_descriptors: self.config.metadata_descriptors,
             most_in_flight: self.config.limits.in_flight,
             max_body_bytes: self.config.limits.body_bytes,
             max_bodies_bytes: self.config.limits.bodies_bytes,

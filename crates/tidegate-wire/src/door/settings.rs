@@ -23,6 +23,12 @@ pub struct DoorSettings {
     pub max_batch: usize,
     /// What Envoy is answered if nobody could decide and the class of the rules refuses.
     pub undecided: Undecided,
+    /// Whether answers name rules and limits in shadow mode. Off by default: proxies and services pass
+    /// answers on to their clients.
+    pub tell_shadow: bool,
+    /// Whether the dynamic metadata for Envoy repeats the descriptors of the request. Off by default: their
+    /// values may be secrets, and Envoy writes metadata into access logs.
+    pub metadata_descriptors: bool,
     /// Whose word counts for which attribute. Callers are gateways that know their clients, so everybody's does by default.
     pub trust: Trust,
     /// The same for forward-auth, which asks with what clients sent: by default nobody's does.
@@ -53,6 +59,8 @@ impl Default for DoorSettings {
             max_bodies_bytes: 64 << 20,
             max_batch: 100,
             undecided: Undecided::default(),
+            tell_shadow: false,
+            metadata_descriptors: false,
             trust: Trust::everybody(),
             forward_trust: Trust::only_forwarded(Vec::new(), ["org", "plan"]),
         }

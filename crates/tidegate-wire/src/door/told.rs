@@ -1,10 +1,15 @@
 //! What a caller is told of a decision: headers on every answer, and a problem on a refusal.
 
+#[cfg(any(feature = "http", feature = "v1"))]
+use std::borrow::Cow;
+
 use http::StatusCode;
 use serde::{Serialize, Serializer};
 use smallvec::SmallVec;
 use tidegate_core::{Outcome as Fate, Retry, Ticket, Verdict};
 use tidegate_engine::{Check, Decision, LimitView, Outcome};
+#[cfg(any(feature = "http", feature = "v1"))]
+use tidegate_rules::rule::{Action, Mode};
 use tidegate_rules::rule::{Counted, Rule};
 
 use super::DoorSettings;
@@ -31,6 +36,47 @@ impl<'d> Viewed<'d> {
     pub(crate) fn of(decision: &'d Decision) -> Self {
         Self { decision, limits: decision.limits().collect() }
     }
+}
+
+/// The limits that answers list: all of them, without those in shadow mode unless the setting tells them.
+#[cfg(any(feature = "http", feature = "v1"))]
+pub(crate) fn limits<'d>(
+    settings: &DoorSettings,
+    decision: &'d Decision,
+) -> impl Iterator<Item = LimitView<'d>> {
+    let tell_shadow = settings.tell_shadow;
+    decision.limits().filter(move |view| tell_shadow || view.mode() != Mode::Shadow)
+}
+
+/// The rules over their limit that let the request pass all the same, each once.
+#[cfg(any(feature = "http", feature = "v1"))]
+pub(crate) fn exceeded(settings: &DoorSettings, decision: &Decision) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for view in limits(settings, decision).filter(|view| !view.allows()) {
+        let lets_pass = matches!(view.action(), Action::Degrade | Action::Log);
+        if lets_pass && !names.iter().any(|name| *name == view.rule_name()) {
+            names.push(view.rule_name().to_owned());
+        }
+    }
+    names
+}
+
+/// Why an answer may not be what the caller wanted.
+#[cfg(any(feature = "http", feature = "v1"))]
+pub(crate) fn warnings(_check: &Check<'_>, decision: &Decision) -> Vec<Cow<'static, str>> {
+    if decision.domain().is_none() && !decision.is_uncounted() {
+        return vec![Cow::Borrowed(NO_DOMAIN)];
+    }
+    Vec::new()
+}
+
+#[cfg(any(feature = "http", feature = "v1"))]
+const NO_DOMAIN: &str = "the rules have no such domain: no limit applies";
+
+/// The window of a limit in seconds, rounded up; nothing for concurrency.
+#[cfg(any(feature = "http", feature = "v1"))]
+pub(crate) fn window_s(view: &LimitView<'_>) -> Option<u64> {
+    view.limit.window_us().map(|us| us.div_ceil(1_000_000))
 }
 
 /// A limit that is told, with its verdict as the caller should take it.

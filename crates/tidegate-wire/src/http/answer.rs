@@ -12,15 +12,15 @@ use tidegate_store::Store;
 
 use super::json;
 use super::reply::Reply;
-use crate::door::{DecisionId, Door, milliseconds};
+use crate::door::{DecisionId, Door, DoorSettings, milliseconds, told};
 use crate::headers::HeaderLines;
 use crate::problem::{CONTENT_TYPE, Problem};
 
 const JSON: &str = "application/json";
 
 /// Room for what most decisions say, and for a limit.
-const ROOM: usize = 192;
-const ROOM_PER_LIMIT: usize = 176;
+const ROOM: usize = 224;
+const ROOM_PER_LIMIT: usize = 208;
 
 /// What a check is answered: by itself, or as one of a batch.
 pub(super) struct Answer {
@@ -72,7 +72,12 @@ pub(super) struct Told {
     snapshot: u64,
     /// How long to wait before going on.
     delay_ms: Option<u64>,
-    /// Every limit that had a word in it.
+    /// The rules over their limit that let the request pass: those with the action `degrade` or `log`.
+    exceeded: Vec<String>,
+    /// Why the answer may not be what the caller wanted, such as a check that no rule can match.
+    warnings: Vec<Cow<'static, str>>,
+    /// Every limit that had a word in it. Limits in shadow mode are left out, unless the setting
+    /// `answers.shadow` is on.
     limits: Vec<Line>,
     /// The domain with the nearest name, if the rules do not have the one that was named.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,8 +90,12 @@ pub(super) struct Told {
 struct Line {
     /// Its rule.
     rule: String,
+    /// Its own name, as in the RateLimit headers.
+    name: String,
     /// How much there is in all.
     limit: u64,
+    /// The time that it is for, in seconds, rounded up; null for concurrency.
+    window: Option<u64>,
     /// How much of it is left.
     remaining: u64,
     /// When all of it is there again.
@@ -132,7 +141,8 @@ impl Answer {
     }
 
     fn of<S: Store + 'static>(door: &Door<S>, check: &Check<'_>, decision: &Decision) -> Self {
-        let (outside, mut told) = (door.tell(check, decision), Told::of(decision));
+        let outside = door.tell(check, decision);
+        let mut told = Told::of(door.settings(), check, decision);
         if decision.domain().is_none() {
             told.nearest_domain = nearest_domain(door, check.domain);
         }
@@ -179,7 +189,8 @@ pub(super) fn json_reply(status: StatusCode, body: &impl Serialize) -> Reply {
 }
 
 impl Told {
-    fn of(decision: &Decision) -> Self {
+    fn of(settings: &DoorSettings, check: &Check<'_>, decision: &Decision) -> Self {
+        let limits = told::limits(settings, decision);
         Self {
             decision: decision.outcome.word(),
             id: DecisionId::of(decision),
@@ -188,7 +199,9 @@ impl Told {
             state: decision.state.word(),
             snapshot: decision.version,
             delay_ms: (decision.delay_us > 0).then(|| milliseconds(decision.delay_us)),
-            limits: decision.limits().map(|view| Line::of(&view)).collect(),
+            exceeded: told::exceeded(settings, decision),
+            warnings: told::warnings(check, decision),
+            limits: limits.map(|view| Line::of(&view)).collect(),
             nearest_domain: None,
         }
     }
@@ -210,6 +223,10 @@ impl Told {
         json::number(&mut out, self.snapshot);
         out.extend_from_slice(br#","delay_ms":"#);
         json::number_or_null(&mut out, self.delay_ms);
+        out.extend_from_slice(br#","exceeded":"#);
+        json::list(&mut out, &self.exceeded, |out, rule| json::text(out, rule));
+        out.extend_from_slice(br#","warnings":"#);
+        json::list(&mut out, &self.warnings, |out, warning| json::text(out, warning));
         out.extend_from_slice(br#","limits":"#);
         json::list(&mut out, &self.limits, |out, line| line.write(out));
         if let Some(domain) = &self.nearest_domain {
@@ -228,6 +245,8 @@ impl Told {
             .with_member("state", self.state)
             .with_member("snapshot", self.snapshot)
             .with_member("delay_ms", self.delay_ms)
+            .with_member("exceeded", self.exceeded)
+            .with_member("warnings", self.warnings.iter().map(|warning| value!(warning)).collect::<Vec<Value>>())
             .with_member("limits", self.limits.iter().map(|limit| value!(limit)).collect::<Vec<Value>>())
     }
 }
@@ -236,7 +255,9 @@ impl Line {
     fn of(view: &LimitView<'_>) -> Self {
         Self {
             rule: view.rule_name().to_owned(),
+            name: view.policy().to_owned(),
             limit: view.verdict.limit,
+            window: told::window_s(view),
             remaining: view.verdict.remaining,
             reset_after_ms: milliseconds(view.verdict.reset_after_us),
             retry_after_ms: view.retry_after_us().map(milliseconds),
@@ -250,8 +271,12 @@ impl Line {
     fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(br#"{"rule":"#);
         json::text(out, &self.rule);
+        out.extend_from_slice(br#","name":"#);
+        json::text(out, &self.name);
         out.extend_from_slice(br#","limit":"#);
         json::number(out, self.limit);
+        out.extend_from_slice(br#","window":"#);
+        json::number_or_null(out, self.window);
         out.extend_from_slice(br#","remaining":"#);
         json::number(out, self.remaining);
         out.extend_from_slice(br#","reset_after_ms":"#);
@@ -288,10 +313,12 @@ mod tests {
     use super::*;
 
     fn line() -> impl Strategy<Value = Line> {
-        let numbers = (any::<u64>(), any::<u64>(), any::<u64>(), any::<Option<u64>>());
-        (".{0,9}", numbers, any::<bool>()).prop_map(|(rule, numbers, allowed)| {
-            let (limit, remaining, reset_after_ms, retry_after_ms) = numbers;
-            Line { rule, limit, remaining, reset_after_ms, retry_after_ms, mode: "enforce", allowed }
+        let numbers =
+            (any::<u64>(), any::<u64>(), any::<u64>(), any::<Option<u64>>(), any::<Option<u64>>());
+        (".{0,9}", ".{0,9}", numbers, any::<bool>()).prop_map(|(rule, name, numbers, allowed)| {
+            let (limit, remaining, reset_after_ms, retry_after_ms, window) = numbers;
+            let mode = "enforce";
+            Line { rule, name, limit, window, remaining, reset_after_ms, retry_after_ms, mode, allowed }
         })
     }
 
@@ -303,11 +330,15 @@ mod tests {
             reason in ".{0,9}",
             snapshot in any::<u64>(),
             delay_ms in any::<Option<u64>>(),
+            exceeded in prop::collection::vec(".{0,9}", 0..3),
+            warnings in prop::collection::vec(".{0,9}".prop_map(Cow::Owned), 0..3),
             limits in prop::collection::vec(line(), 0..4),
             nearest_domain in any::<Option<String>>(),
         ) {
             let (id, reason) = (DecisionId::of_ticket(Ticket(id)), reason.into());
-            let told = Told { decision: "allow", id, denied_by, reason, state: "exact", snapshot, delay_ms, limits, nearest_domain };
+            let (decision, state) = ("allow", "exact");
+            let told =
+                Told { decision, id, denied_by, reason, state, snapshot, delay_ms, exceeded, warnings, limits, nearest_domain };
             let (written, serialized) = (told.to_json(), serde_json::to_vec(&told).unwrap());
             prop_assert_eq!(String::from_utf8(written).unwrap(), String::from_utf8(serialized).unwrap());
         }

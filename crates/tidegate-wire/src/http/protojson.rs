@@ -19,17 +19,6 @@ use crate::headers::names::CONTENT_TYPE;
 use crate::problem::Problem;
 use crate::ratelimit::{self, Asked, AskedLimit, Failure, Status, Unit};
 
-/// The names of units in protobuf's enums.
-const UNITS: [(Unit, &str); 7] = [
-    (Unit::Second, "SECOND"),
-    (Unit::Minute, "MINUTE"),
-    (Unit::Hour, "HOUR"),
-    (Unit::Day, "DAY"),
-    (Unit::Week, "WEEK"),
-    (Unit::Month, "MONTH"),
-    (Unit::Year, "YEAR"),
-];
-
 pub(super) async fn should_rate_limit<S: Store + 'static>(
     State(door): State<Door<S>>,
     request: Request,
@@ -133,7 +122,7 @@ fn limit(value: Value) -> Result<AskedLimit, Wrong> {
     let amount = u32::try_from(amount)
         .map_err(|_| Wrong("`requests_per_unit` of a limit is more than 32 bits hold".to_owned()))?;
     let unit = match fields.take(&["unit"]) {
-        Some(Value::String(name)) => unit_of(&name),
+        Some(Value::String(name)) => Unit::from_name(&name),
         Some(number) => number
             .as_i64()
             .and_then(|number| i32::try_from(number).ok())
@@ -144,7 +133,7 @@ fn limit(value: Value) -> Result<AskedLimit, Wrong> {
 }
 
 /// Fields that have nothing to say are left out, as protobuf does.
-fn encode(response: &ratelimit::Response<'_>) -> Value {
+pub(super) fn encode(response: &ratelimit::Response<'_>) -> Value {
     let headers = response.to_client.iter().map(|(name, value)| json!({ "key": name, "value": value }));
     let requests = response.to_upstream.iter().map(|(name, value)| json!({ "key": name, "value": value }));
     let fields = [
@@ -163,7 +152,7 @@ fn status(status: &Status<'_>) -> Value {
         object([
             ("name", json!(current.name)),
             ("requestsPerUnit", json!(current.amount)),
-            ("unit", json!(unit_name(current.unit))),
+            ("unit", json!(current.unit.name())),
         ])
     });
     object([
@@ -172,14 +161,6 @@ fn status(status: &Status<'_>) -> Value {
         ("limitRemaining", json!(status.remaining)),
         ("durationUntilReset", json!(status.reset_s.map(|seconds| format!("{seconds}s")))),
     ])
-}
-
-fn unit_of(name: &str) -> Unit {
-    UNITS.iter().find(|(_, known)| *known == name).map_or(Unit::Unknown, |(unit, _)| *unit)
-}
-
-fn unit_name(unit: Unit) -> &'static str {
-    UNITS.iter().find(|(known, _)| *known == unit).map_or("UNKNOWN", |(_, name)| name)
 }
 
 fn code(over: bool) -> &'static str {

@@ -3,9 +3,11 @@
 mod agreeing;
 mod budget;
 mod malformed;
+mod original;
 mod patience;
 mod protojson;
 mod settling;
+mod shadow;
 mod trusting;
 
 use axum::body::Body;
@@ -84,20 +86,6 @@ async fn a_check_passes_until_its_limit_is_spent() {
     assert_eq!(back.headers["retry-after"].to_str().unwrap(), back.body["retry-after"].to_string());
     hands.move_by_s(120);
     assert_eq!(post(&door, "/v1/check", alice()).await.status, 200);
-}
-
-#[tokio::test]
-async fn limits_in_the_shadow_are_in_the_list_and_nowhere_else() {
-    let (door, _) = door(RULES);
-    post(&door, "/v1/check", alice()).await;
-    let back = post(&door, "/v1/check", alice()).await;
-    let watched = &back.body["limits"][1];
-    assert_eq!(
-        (&watched["rule"], &watched["mode"], &watched["allowed"]),
-        (&json!("watched"), &json!("shadow"), &json!(false))
-    );
-    assert_eq!((back.status.as_u16(), &back.body["denied_by"]), (200, &json!([])));
-    assert!(back.headers.values().all(|value| !value.to_str().unwrap().contains("watched")));
 }
 
 #[tokio::test]

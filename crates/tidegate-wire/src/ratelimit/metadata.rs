@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 use tidegate_engine::Decision;
 use tidegate_rules::yaml::{Node, Value as Written};
 
-use super::request::{Request, Turn};
-use super::statuses::{Status, tree_rule};
+use super::request::{Asked, Request, Turn};
+use super::statuses::{Status, replaced, tree_rule};
 use crate::door::DecisionId;
 
 /// The decision, and what the rules say of the descriptors that passed.
@@ -21,6 +21,8 @@ pub(crate) struct Metadata<'d> {
     pub(crate) reason: Cow<'static, str>,
     /// What the rules say.
     pub(crate) passed: Map<String, Value>,
+    /// The request as it was asked, if metadata repeats it.
+    pub(crate) asked: Map<String, Value>,
 }
 
 /// A decision in words.
@@ -49,7 +51,18 @@ impl<'d> Metadata<'d> {
             domain: request.domain,
             reason: decision.reason(),
             passed: of_the_passed(request, decision, statuses),
+            asked: Map::new(),
         }
+    }
+
+    /// Repeats the request, under the names that envoyproxy/ratelimit has for it.
+    pub(super) fn repeating(mut self, request: &Request<'_>) -> Self {
+        let descriptors: Vec<Value> = request.descriptors.iter().map(repeated).collect();
+        self.asked.insert("descriptors".to_owned(), Value::Array(descriptors));
+        if request.hits > 0 {
+            self.asked.insert("hitsAddend".to_owned(), json!(request.hits));
+        }
+        self
     }
 
     /// Of a question that no rule was asked about.
@@ -82,6 +95,7 @@ impl<'d> Metadata<'d> {
     pub(crate) fn to_json(&self) -> Value {
         let words = self.words().map(|(name, word)| (name.to_owned(), json!(word)));
         let mut fields: Map<String, Value> = words.collect();
+        fields.extend(self.asked.clone());
         fields.extend(self.snapshot().map(|snapshot| ("snapshot".to_owned(), json!(snapshot))));
         if !self.passed.is_empty() {
             fields.insert("metadata".to_owned(), Value::Object(self.passed.clone()));
@@ -94,11 +108,7 @@ fn of_the_passed(request: &Request<'_>, decision: &Decision, statuses: &[Status<
     if !decision.domain().is_some_and(|domain| domain.tree.has_metadata()) {
         return Map::new();
     }
-    let asked = request.descriptors.iter().filter(|asked| asked.turn() != Turn::Refund);
-    let replaced: Vec<&str> = asked
-        .filter_map(|asked| tree_rule(asked, decision)?.tree.as_deref())
-        .flat_map(|tree| tree.replaces.iter().map(|name| &**name))
-        .collect();
+    let replaced = replaced(request, decision);
     let mut merged = Map::new();
     for (asked, status) in request.descriptors.iter().zip(statuses) {
         if status.over || asked.turn() == Turn::Refund {
@@ -113,6 +123,21 @@ fn of_the_passed(request: &Request<'_>, decision: &Decision, statuses: &[Status<
         }
     }
     merged
+}
+
+fn repeated(asked: &Asked<'_>) -> Value {
+    let entries: Vec<String> = asked.entries.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let mut fields = Map::from_iter([("entries".to_owned(), json!(entries))]);
+    if let Some(limit) = asked.limit {
+        // The text format of protobuf leaves out a 0.
+        let amount = Some(limit.amount).filter(|amount| *amount > 0);
+        let amount = amount.map(|amount| format!("requests_per_unit:{amount} ")).unwrap_or_default();
+        fields.insert("limit".to_owned(), json!(format!("{amount}unit:{}", limit.unit.name())));
+    }
+    if let Some(hits) = asked.hits {
+        fields.insert("hitsAddend".to_owned(), json!(hits));
+    }
+    Value::Object(fields)
 }
 
 /// The first word on a field counts; objects are merged.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use smallvec::SmallVec;
+use tidegate_core::Timestamp;
 use tidegate_engine::{Decision, LimitView};
 use tidegate_rules::rule::{Action, Rule};
 
@@ -32,24 +33,47 @@ pub(crate) struct Current<'d> {
     pub(crate) unit: Unit,
 }
 
+/// What statuses are made from.
+pub(super) struct Standing<'s, 'r, 'd> {
+    pub(super) request: &'s Request<'r>,
+    pub(super) decided: &'s Viewed<'d>,
+    /// What was given back, if the request has negative hits.
+    pub(super) refunded: Option<&'d Decision>,
+    /// The other descriptors beside a limit of 0, which decides without a look at their counters.
+    pub(super) beside: Option<&'d Decision>,
+    /// Whether limits in shadow mode are named.
+    pub(super) tell_shadow: bool,
+}
+
 /// One for each descriptor, in order. If the request is refused for none of them in particular, all of them are over.
-pub(super) fn statuses<'d>(
-    request: &Request<'_>,
-    viewed: &Viewed<'d>,
-    refunded: Option<&'d Decision>,
-) -> SmallVec<[Status<'d>; 4]> {
-    let refunded = refunded.map(Viewed::of);
-    let one = |(place, asked): (usize, &Asked<'_>)| match (asked.turn(), &refunded) {
-        (Turn::Refund, Some(refunded)) => Status { over: false, ..status(place, asked, refunded) },
-        _ => status(place, asked, viewed),
+pub(super) fn statuses<'d>(standing: &Standing<'_, '_, 'd>) -> SmallVec<[Status<'d>; 4]> {
+    let refunded = standing.refunded.map(Viewed::of);
+    let beside = standing.beside.map(Viewed::of);
+    let one = |(place, asked): (usize, &Asked<'_>)| match (asked.turn(), &refunded, &beside) {
+        (Turn::Refund, Some(refunded), _) => Status { over: false, ..standing.status(place, asked, refunded) },
+        (_, _, Some(beside)) if !is_nothing(asked, beside.decision) => standing.status(place, asked, beside),
+        _ => standing.status(place, asked, standing.decided),
     };
-    let mut statuses: SmallVec<[Status<'d>; 4]> = request.descriptors.iter().enumerate().map(one).collect();
-    if !viewed.decision.allowed() && !statuses.iter().any(|status| status.over) {
+    let descriptors = standing.request.descriptors.iter().enumerate();
+    let mut statuses: SmallVec<[Status<'d>; 4]> = descriptors.map(one).collect();
+    if !standing.decided.decision.allowed() && !statuses.iter().any(|status| status.over) {
         for status in &mut statuses {
             status.over = true;
         }
     }
     statuses
+}
+
+/// Whether a descriptor meets a limit of 0 of the tree, which refuses without counting.
+pub(super) fn is_nothing(asked: &Asked<'_>, decision: &Decision) -> bool {
+    tree_rule(asked, decision).is_some_and(|rule| rule.action == Action::Block)
+}
+
+/// The names of limits that other limits of this request replace.
+pub(super) fn replaced<'d>(request: &Request<'_>, decision: &'d Decision) -> SmallVec<[&'d str; 4]> {
+    let asked = request.descriptors.iter().filter(|asked| asked.turn() != Turn::Refund);
+    let rules = asked.filter_map(|asked| tree_rule(asked, decision)?.tree.as_deref());
+    rules.flat_map(|tree| tree.replaces.iter().map(|name| &**name)).collect()
 }
 
 /// The rule of the tree for a descriptor.
@@ -59,12 +83,93 @@ pub(super) fn tree_rule<'d>(asked: &Asked<'_>, decision: &'d Decision) -> Option
     domain.rules.get(rule as usize)
 }
 
-fn status<'d>(place: usize, asked: &Asked<'_>, viewed: &Viewed<'d>) -> Status<'d> {
-    let own = || viewed.limits.iter().filter(|view| view.descriptor == Some(place));
-    match own().min_by(|one, other| binds_more(one, other)) {
-        Some(view) => with_limit(view, asked, own().any(over)),
-        None => without_limit(asked, viewed.decision),
+impl<'d> Standing<'_, '_, 'd> {
+    fn status(&self, place: usize, asked: &Asked<'_>, viewed: &Viewed<'d>) -> Status<'d> {
+        let is_told = |view: &LimitView<'_>| self.tell_shadow || view.mode() != Mode::Shadow || is_of_tree(view);
+        let own = || viewed.limits.iter().filter(|view| view.descriptor == Some(place) && is_told(view));
+        match own().min_by(|one, other| binds_more(one, other)) {
+            Some(view) => self.with_limit(view, asked, (own().any(over), viewed.decision.at)),
+            None => self.without_limit(asked, viewed.decision),
+        }
     }
+
+    fn with_limit(&self, view: &LimitView<'d>, asked: &Asked<'_>, (over, now): (bool, Timestamp)) -> Status<'d> {
+        let retry_us = if view.allows() { None } else { view.retry_after_us() };
+        let reset_us = match aligned_window_us(view, asked) {
+            Some(per_us) => until_next_us(per_us, now),
+            None => retry_us.unwrap_or(view.verdict.reset_after_us),
+        };
+        let admits_nothing = view.rule.is_none() && asked.limit.is_some_and(|limit| limit.amount == 0);
+        let nothing_left = over || admits_nothing || view.blocked_us > 0 || !view.allows();
+        Status {
+            over,
+            current: self.current(view, asked),
+            remaining: if nothing_left { 0 } else { narrow(view.verdict.remaining) },
+            reset_s: Some(reset_us.div_ceil(1_000_000)).filter(|seconds| *seconds > 0),
+        }
+    }
+
+    /// What the rule says, or the descriptor itself. Slots are not per any time.
+    fn current(&self, view: &LimitView<'d>, asked: &Asked<'_>) -> Option<Current<'d>> {
+        let (Some(rule), Some(limit)) = (view.rule, view.rule_limit) else {
+            let limit = asked.limit?;
+            return Some(Current { name: Cow::Borrowed(""), amount: limit.amount, unit: limit.unit });
+        };
+        let unit = limit.per_us.map_or(Unit::Unknown, Unit::nearest);
+        let name = if rule.tree.is_some() { self.tree_name(rule) } else { &limit.policy };
+        Some(Current { name: plain(name), amount: narrow(limit.amount), unit })
+    }
+
+    /// The name that the file gives a limit of the tree. Envoy can write it into headers for clients, so that of a limit in
+    /// shadow mode is left out.
+    fn tree_name(&self, rule: &'d Rule) -> &'d str {
+        let name = rule.tree.as_ref().and_then(|tree| tree.limit_name.as_deref());
+        name.filter(|_| self.tell_shadow || rule.mode != Mode::Shadow).unwrap_or_default()
+    }
+
+    /// A rule of the tree may let all pass, or nothing.
+    fn without_limit(&self, asked: &Asked<'_>, decision: &'d Decision) -> Status<'d> {
+        let Some(rule) = tree_rule(asked, decision).filter(|rule| rule.mode != Mode::Off) else {
+            return Status::default();
+        };
+        let nothing_per_us = rule.tree.as_ref().and_then(|tree| tree.nothing_per_us);
+        match (rule.action, nothing_per_us) {
+            (Action::Unlimited, _) => Status { remaining: u32::MAX, ..Status::default() },
+            (Action::Block, Some(per_us)) if !self.is_replaced(rule, decision) => Status {
+                over: rule.mode == Mode::Enforce && (self.request.hits_of(asked) > 0 || !decision.allowed()),
+                current: Some(Current {
+                    name: plain(self.tree_name(rule)),
+                    amount: 0,
+                    unit: Unit::nearest(per_us),
+                }),
+                remaining: 0,
+                reset_s: Some(until_next_us(per_us, decision.at).div_ceil(1_000_000)),
+            },
+            _ => Status::default(),
+        }
+    }
+
+    fn is_replaced(&self, rule: &Rule, decision: &Decision) -> bool {
+        let name = rule.tree.as_ref().and_then(|tree| tree.limit_name.as_deref());
+        name.is_some_and(|name| replaced(self.request, decision).contains(&name))
+    }
+}
+
+fn is_of_tree(view: &LimitView<'_>) -> bool {
+    view.rule.is_none_or(|rule| rule.tree.is_some())
+}
+
+/// The window of a limit of the tree, or of one that its descriptor brought. They begin at whole multiples of their length.
+fn aligned_window_us(view: &LimitView<'_>, asked: &Asked<'_>) -> Option<u64> {
+    match view.rule {
+        Some(rule) => rule.tree.as_ref().and(view.rule_limit)?.per_us,
+        None => Some(asked.limit?.unit.seconds()?.saturating_mul(1_000_000)),
+    }
+}
+
+/// The time until the next window begins: never 0.
+fn until_next_us(per_us: u64, now: Timestamp) -> u64 {
+    per_us.saturating_sub(now.as_micros().checked_rem(per_us).unwrap_or(0))
 }
 
 fn over(view: &LimitView<'_>) -> bool {
@@ -84,35 +189,6 @@ fn binds_more(one: &LimitView<'_>, other: &LimitView<'_>) -> Ordering {
         |a: &LimitView<'_>, b: &LimitView<'_>| u128::from(a.verdict.remaining) * u128::from(b.verdict.limit);
     let say = has_a_say(other).cmp(&has_a_say(one));
     say.then_with(|| wait(other).cmp(&wait(one))).then_with(|| share(one, other).cmp(&share(other, one)))
-}
-
-fn with_limit<'d>(view: &LimitView<'d>, asked: &Asked<'_>, over: bool) -> Status<'d> {
-    let retry_us = if view.allows() { None } else { view.retry_after_us() };
-    let reset_us = retry_us.unwrap_or(view.verdict.reset_after_us);
-    let nothing_left = view.blocked_us > 0 || (!view.allows() && !over);
-    Status {
-        over,
-        current: current(view, asked),
-        remaining: if nothing_left { 0 } else { narrow(view.verdict.remaining) },
-        reset_s: Some(reset_us.div_ceil(1_000_000)).filter(|seconds| *seconds > 0),
-    }
-}
-
-/// What the rule says, or the descriptor itself. Slots are not per any time.
-fn current<'d>(view: &LimitView<'d>, asked: &Asked<'_>) -> Option<Current<'d>> {
-    let Some(limit) = view.rule_limit else {
-        let limit = asked.limit?;
-        return Some(Current { name: Cow::Borrowed(""), amount: limit.amount, unit: limit.unit });
-    };
-    let unit = limit.per_us.map_or(Unit::Unknown, Unit::nearest);
-    Some(Current { name: plain(&limit.policy), amount: narrow(limit.amount), unit })
-}
-
-/// A rule of the tree may let all pass.
-fn without_limit<'d>(asked: &Asked<'_>, decision: &'d Decision) -> Status<'d> {
-    let rule = tree_rule(asked, decision);
-    let is_unlimited = rule.is_some_and(|rule| rule.action == Action::Unlimited);
-    Status { remaining: if is_unlimited { u32::MAX } else { 0 }, ..Status::default() }
 }
 
 /// A name as Envoy can repeat it: it puts it between quotes as it is.

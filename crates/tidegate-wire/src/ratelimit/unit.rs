@@ -35,6 +35,33 @@ impl Unit {
         known.map_or(Self::Unknown, |(unit, _)| *unit)
     }
 
+    /// Its name in protobuf's enums.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Unknown => "UNKNOWN",
+            Self::Second => "SECOND",
+            Self::Minute => "MINUTE",
+            Self::Hour => "HOUR",
+            Self::Day => "DAY",
+            Self::Month => "MONTH",
+            Self::Year => "YEAR",
+            Self::Week => "WEEK",
+        }
+    }
+
+    /// All of them, by length.
+    #[cfg(feature = "http")]
+    pub(crate) fn known() -> impl Iterator<Item = Self> {
+        LENGTHS.iter().map(|(unit, _)| *unit)
+    }
+
+    /// The unit of that name.
+    #[cfg(feature = "http")]
+    pub(crate) fn from_name(name: &str) -> Self {
+        let known = LENGTHS.iter().find(|(unit, _)| unit.name() == name);
+        known.map_or(Self::Unknown, |(unit, _)| *unit)
+    }
+
     /// How long it is; nothing if it is unknown.
     pub(crate) fn seconds(self) -> Option<u64> {
         LENGTHS.iter().find(|(unit, _)| *unit == self).map(|(_, seconds)| *seconds)

@@ -1,15 +1,17 @@
 //! Why, in lines for people: as the command line prints it.
 
 use tidegate_engine::explain::{Charged, Explained, Explanation, Part};
+use tidegate_rules::rule::Mode;
 
-/// The lines of an explanation.
-pub(super) fn lines(explanation: &Explanation) -> Vec<String> {
+/// The lines of an explanation, with rules in shadow mode if they are told.
+pub(super) fn lines(explanation: &Explanation, tell_shadow: bool) -> Vec<String> {
     if !explanation.known_domain {
         return vec!["the rules have no such domain: every request passes".to_owned()];
     }
     let tenant = explanation.tenant.iter().map(|tenant| format!("tenant: {tenant}"));
     let derived = explanation.derived.iter().map(|(name, value)| format!("derived: {name} = {value}"));
-    tenant.chain(derived).chain(explanation.rules.iter().flat_map(rule)).collect()
+    let rules = explanation.rules.iter().filter(|rule| tell_shadow || rule.mode != Mode::Shadow);
+    tenant.chain(derived).chain(rules.flat_map(rule)).collect()
 }
 
 fn rule(rule: &Explained) -> Vec<String> {

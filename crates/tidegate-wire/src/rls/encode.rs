@@ -73,6 +73,9 @@ fn metadata(out: &mut Writer, metadata: &Metadata<'_>) {
         #[expect(clippy::cast_precision_loss, reason = "versions of rules are counted from 1")]
         field(out, "snapshot", |out| out.double(NUMBER, snapshot as f64));
     }
+    for (name, json) in &metadata.asked {
+        field(out, name, |out| value(out, json));
+    }
     if !metadata.passed.is_empty() {
         field(out, "metadata", |out| out.message(OBJECT, |out| object(out, &metadata.passed)));
     }

@@ -1,12 +1,18 @@
 //! What callers are sent.
 
-use tidegate_engine::{Decision, LimitView};
+use tidegate_engine::{Check, Decision, LimitView};
+use tidegate_store::Store;
 use tonic::Status;
 
 use super::proto;
-use crate::door::{Told, decision_id, milliseconds};
+use crate::door::{Door, Told, decision_id, milliseconds, told as lists};
 
-pub(super) fn decision(decision: &Decision, told: Told) -> proto::Decision {
+pub(super) fn decision<S: Store + 'static>(
+    door: &Door<S>,
+    (check, decision): (&Check<'_>, &Decision),
+    told: Told,
+) -> proto::Decision {
+    let settings = door.settings();
     let status = told.problem.map_or(200, |problem| problem.status().as_u16());
     let header =
         |(name, value): (&str, &str)| proto::Header { name: name.to_owned(), value: value.to_owned() };
@@ -21,8 +27,10 @@ pub(super) fn decision(decision: &Decision, told: Told) -> proto::Decision {
         delay_ms: milliseconds(decision.delay_us),
         status: status.into(),
         retry_after_ms: decision.retry_after_us().map(milliseconds),
-        limits: decision.limits().map(|view| limit(&view)).collect(),
+        limits: lists::limits(settings, decision).map(|view| limit(&view)).collect(),
         headers: told.headers.iter().map(header).collect(),
+        exceeded: lists::exceeded(settings, decision),
+        warnings: lists::warnings(check, decision).into_iter().map(Into::into).collect(),
     }
 }
 
@@ -35,6 +43,8 @@ fn limit(view: &LimitView<'_>) -> proto::Limit {
         retry_after_ms: view.retry_after_us().map(milliseconds),
         mode: view.mode().word().to_owned(),
         allowed: view.allows(),
+        name: view.policy().to_owned(),
+        window_s: lists::window_s(view),
     }
 }
 

@@ -109,12 +109,18 @@ pub struct Decision {
     /// When to come back, if that is known.
     #[prost(uint64, optional, tag = "10")]
     pub retry_after_ms: ::core::option::Option<u64>,
-    /// Every limit that had a word in it.
+    /// Every limit that had a word in it. Limits in shadow mode are left out, unless `answers.shadow` is on.
     #[prost(message, repeated, tag = "11")]
     pub limits: ::prost::alloc::vec::Vec<Limit>,
     /// What the client should be told: RateLimit fields, Retry-After.
     #[prost(message, repeated, tag = "12")]
     pub headers: ::prost::alloc::vec::Vec<Header>,
+    /// The rules over their limit that let the request pass: those with the action degrade or log.
+    #[prost(string, repeated, tag = "13")]
+    pub exceeded: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Why the answer may not be what the caller wanted, such as a check that no rule can match.
+    #[prost(string, repeated, tag = "14")]
+    pub warnings: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Limit {
@@ -133,6 +139,12 @@ pub struct Limit {
     pub mode: ::prost::alloc::string::String,
     #[prost(bool, tag = "7")]
     pub allowed: bool,
+    /// Its own name, as in the RateLimit headers.
+    #[prost(string, tag = "8")]
+    pub name: ::prost::alloc::string::String,
+    /// The time that it is for, in seconds, rounded up; not set for concurrency.
+    #[prost(uint64, optional, tag = "9")]
+    pub window_s: ::core::option::Option<u64>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Header {

@@ -238,3 +238,21 @@ async fn long_messages_pay_for_their_room() {
     assert_eq!(long().await, Code::ResourceExhausted);
     assert_eq!(call("short".to_owned()).await, Code::Ok, "whoever needs little is served");
 }
+
+#[tokio::test]
+async fn shadow_limits_are_told_when_set() {
+    const RULES: &str = "
+domain: api
+rules:
+  - { name: per-key, by: [api_key], limit: 2/min }
+  - { name: secret, by: [api_key], limit: 1/min, mode: shadow }
+";
+    for (tell_shadow, rules) in [(false, vec!["per-key"]), (true, vec!["per-key", "secret"])] {
+        let settings = DoorSettings { tell_shadow, ..DoorSettings::default() };
+        let mut client = LimitsClient::new(service(door_to(Reference::new(), RULES, settings).0));
+        let decision = client.check(check(&[("api_key", "k")])).await.unwrap().into_inner();
+        let told: Vec<_> = decision.limits.iter().map(|limit| limit.rule.as_str()).collect();
+        assert_eq!(told, rules);
+        assert_eq!((decision.limits[0].name.as_str(), decision.limits[0].window_s), ("per-key", Some(60)));
+    }
+}

@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 use tidegate_engine::check::{MAX_COST, MAX_DESCRIPTORS, MAX_ENTRIES, MAX_NAME_BYTES, MAX_VALUE_BYTES};
 
-use super::UNITS;
+use crate::ratelimit::Unit;
 
 /// What is asked.
 pub(crate) struct RateLimitRequest;
@@ -128,7 +128,7 @@ fn status() -> Value {
 }
 
 fn units() -> impl Iterator<Item = Value> {
-    UNITS.iter().map(|(_, name)| Value::from(*name))
+    Unit::known().map(|unit| Value::from(unit.name()))
 }
 
 /// A number, or its digits.

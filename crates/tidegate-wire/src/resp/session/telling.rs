@@ -50,7 +50,7 @@ impl<S: Store + 'static> Service<S> {
     fn explain(&self, question: &Question<'_>, replies: &mut Replies) -> Result<(), Wrong> {
         let explanation = self.door.explain(&question.check());
         let explanation = explanation.map_err(|malformed| Wrong::new(malformed.to_string()))?;
-        let lines = explain::lines(&explanation);
+        let lines = explain::lines(&explanation, self.door.settings().tell_shadow);
         replies.array(lines.len());
         for line in &lines {
             replies.bulk(line.as_bytes());

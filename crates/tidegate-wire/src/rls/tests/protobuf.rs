@@ -213,6 +213,7 @@ fn response(statuses: usize, text: &str) -> Response<'_> {
             decided: (statuses != 1).then_some(decided),
             domain: "",
             reason: text.to_owned().into(),
+            asked: Map::from_iter([("descriptors".to_owned(), json!([{ "entries": [text] }]))]),
             passed,
         },
     }
@@ -236,6 +237,7 @@ fn expected(response: &Response<'_>) -> RateLimitResponse {
         response.metadata.words().map(|(name, word)| (name.to_owned(), json!(word))).collect();
     let snapshot = response.metadata.snapshot();
     fields.extend(snapshot.map(|snapshot| ("snapshot".to_owned(), json!(snapshot))));
+    fields.extend(response.metadata.asked.clone());
     fields.insert("metadata".to_owned(), Json::Object(response.metadata.passed.clone()));
     RateLimitResponse {
         overall_code: code(!response.allowed),
