@@ -115,6 +115,7 @@ fn verdict(pieces: &mut Pieces<'_>) -> Verdict {
         remaining: pieces.number(),
         debt: pieces.number(),
         reset_after_us: pieces.number(),
+        next_after_us: pieces.number(),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::algorithm::sliding_log::LogState;
 use crate::algorithm::sliding_window::PartsState;
 use crate::limit::{Kind, Limit, Outside};
 use crate::time::Timestamp;
-use crate::verdict::{Outcome, Standing, Verdict};
+use crate::verdict::{Outcome, Retry, Standing, Verdict};
 
 /// A counter: what has been charged, in units, in whatever form its algorithm needs.
 ///
@@ -140,8 +140,12 @@ impl Limit {
         }
         if let (Kind::Meter(meter), 1..) = (&self.kind, cost) {
             let (outcome, left, standing) = meter.step(state.meter(), now, cost);
+            let next_after_us = match &left {
+                Some(left) if outcome == Outcome::Allowed => meter.next_after_us(left, now),
+                _ => 0,
+            };
             state.0 = left.map_or(std::mem::take(&mut state.0), Form::Meter);
-            return Ok(self.told(standing, now, outcome));
+            return Ok(Verdict { next_after_us, ..self.told(standing, now, outcome) });
         }
         let outcome = self.judge(state, now, cost);
         if outcome.allowed() {
@@ -229,7 +233,14 @@ impl Limit {
 
     /// The verdict on a charge that had this outcome, for the counter as it now is.
     pub fn verdict(&self, state: &State, now: Timestamp, outcome: Outcome) -> Verdict {
-        self.told(self.standing(state, now), now, outcome)
+        let verdict = self.told(self.standing(state, now), now, outcome);
+        if outcome != Outcome::Allowed {
+            return verdict;
+        }
+        match self.judge(state, now, verdict.remaining + 1) {
+            Outcome::Refused(Retry::After(us) | Retry::Within(us)) => Verdict { next_after_us: us, ..verdict },
+            _ => verdict,
+        }
     }
 
     fn told(&self, standing: Standing, now: Timestamp, outcome: Outcome) -> Verdict {
@@ -240,6 +251,19 @@ impl Limit {
             remaining: limit.saturating_sub(standing.used),
             debt: standing.used.saturating_sub(limit),
             reset_after_us: standing.reset_at_us.saturating_sub(now.as_micros()),
+            next_after_us: 0,
+        }
+    }
+
+    /// The time until one unit more has drained, from when all of them have. Never later than it is.
+    pub(crate) fn drained_after_us(&self, verdict: &Verdict) -> u64 {
+        let left = verdict.used().min(verdict.limit).saturating_sub(1);
+        match &self.kind {
+            Kind::Meter(meter) => {
+                let after_us = verdict.reset_after_us.saturating_sub(meter.rate().span_us_of(left));
+                after_us.max(verdict.reset_after_us.min(1))
+            }
+            _ => verdict.reset_after_us,
         }
     }
 

@@ -16,6 +16,9 @@ pub struct Verdict {
     pub debt: u64,
     /// Time until the whole limit is available again if nothing else is charged.
     pub reset_after_us: u64,
+    /// Of an allowed charge, the time until more units than `remaining` are available if nothing else is charged; 0 if
+    /// nothing is used. 0 of all others: see [`Limit::more_after_us`](crate::Limit::more_after_us).
+    pub next_after_us: u64,
 }
 
 /// May the charge pass?
@@ -67,6 +70,21 @@ impl Verdict {
         match self.outcome {
             Outcome::Delayed { by_us } => by_us,
             _ => 0,
+        }
+    }
+}
+
+impl crate::Limit {
+    /// The time until a charge finds more of this limit than the one of that verdict: enough for the same charge if it was
+    /// refused, one unit more than `remaining` otherwise. `None` if it can never pass.
+    pub fn more_after_us(&self, verdict: &Verdict) -> Option<u64> {
+        match verdict.outcome {
+            Outcome::Refused(Retry::After(us) | Retry::Within(us)) => Some(us),
+            Outcome::Refused(Retry::Never) => None,
+            // Another version of a store's scripts does not tell it.
+            Outcome::Allowed if verdict.next_after_us == 0 => Some(verdict.reset_after_us),
+            Outcome::Allowed => Some(verdict.next_after_us),
+            Outcome::Delayed { .. } => Some(self.drained_after_us(verdict)),
         }
     }
 }

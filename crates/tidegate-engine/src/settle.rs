@@ -103,7 +103,7 @@ pub(crate) fn uncounted(
     let limit = limit.capacity();
     let verdict = match outcome {
         Outcome::Allow => {
-            Verdict { outcome: Verdicts::Allowed, limit, remaining: limit, debt: 0, reset_after_us: 0 }
+            Verdict { outcome: Verdicts::Allowed, limit, remaining: limit, debt: 0, reset_after_us: 0, next_after_us: 0 }
         }
         _ => Verdict {
             outcome: Verdicts::Refused(Retry::After(UNDECIDED_RETRY_US)),
@@ -111,6 +111,7 @@ pub(crate) fn uncounted(
             remaining: 0,
             debt: 0,
             reset_after_us: UNDECIDED_RETRY_US,
+            next_after_us: 0,
         },
     };
     (verdict, trouble)

@@ -76,6 +76,14 @@ local function judge_and_pay(now, ticket)
   return first_passed
 end
 
+-- The time until one unit more than now is available. An admission has no other wait.
+local function next_after(charge, now, used)
+  local limit = charge.counter.limit
+  local cost = max(limit[1] - used, 0) + 1
+  local _, _, wait = algorithms[charge.counter.kind].judge(limit, state_of(charge, now), now, cost)
+  return wait
+end
+
 -- One verdict per charge on the counters as they now are. What a refusal has charged is asked once more.
 local function answer(now, ticket)
   local told, delay = {}, 0
@@ -88,6 +96,9 @@ local function answer(now, ticket)
       delay = max(delay, charge.wait)
     end
     local used, reset_at = standing(charge, now)
+    if charge.code == 0 then
+      charge.wait = next_after(charge, now, used)
+    end
     told[index] = pack('<BBddddd', charge.paid, charge.code, charge.wait, charge.counter.limit[1], used,
       max(reset_at - now, 0), charge.booked)
   end

@@ -67,7 +67,9 @@ impl Told {
     /// Keeps the word on each charge, and tells the counters as they were left; what does not stay paid was given back.
     pub(crate) fn leave(&mut self, after: &Self, stays: impl Fn(usize) -> bool) {
         for (at, (charge, left)) in self.charges.iter_mut().zip(&after.charges).enumerate() {
-            charge.verdict = Verdict { outcome: charge.verdict.outcome, ..left.verdict };
+            let outcome = charge.verdict.outcome;
+            let next_after_us = if outcome == Outcome::Allowed { left.verdict.next_after_us } else { 0 };
+            charge.verdict = Verdict { outcome, next_after_us, ..left.verdict };
             charge.paid &= stays(at);
         }
     }
@@ -102,7 +104,8 @@ impl ToldCharge {
             _ => return None,
         };
         let (remaining, debt) = (limit.saturating_sub(used), used.saturating_sub(limit));
-        let verdict = Verdict { outcome, limit, remaining, debt, reset_after_us };
+        let next_after_us = if code == 0 { wait_us } else { 0 };
+        let verdict = Verdict { outcome, limit, remaining, debt, reset_after_us, next_after_us };
         Some(Self { verdict, paid: paid > 0, bytes })
     }
 }

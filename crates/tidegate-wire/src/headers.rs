@@ -52,10 +52,9 @@ pub const X_RATELIMIT_DENIED_BY: HeaderName = HeaderName::from_static(names::X_R
 /// The fields of draft-10 are lists and are appended: what a server behind us said of its own limits stays. The others
 /// are replaced. Times are rounded up to whole seconds, so that nobody is called back too early.
 ///
-/// `t` is the time until the whole limit is available again, except that a refused report says when to retry: waiting
-/// for all of a bucket that refills steadily would be needlessly long, and `Retry-After` should not be earlier than
-/// `t`. For the same reason a refusal leaves `t` out of a report that passed and whose reset is later still. What can
-/// never pass has no `t`: no waiting helps.
+/// `t` and `Reset` are the time until more of the limit is available, as draft-10 has it: enough for the same request if it
+/// was refused, one unit more than `r` otherwise. `Retry-After` should not be earlier than `t`, so that a refusal leaves `t`
+/// out of a report that passed and whose next unit comes later. What can never pass has no `t`: no waiting helps.
 ///
 /// A name that no structured field can hold (beyond printable ASCII) costs its report the place in the fields that tell
 /// it, and nothing else. A resource without a name is not told.
@@ -74,8 +73,8 @@ pub const X_RATELIMIT_DENIED_BY: HeaderName = HeaderName::from_static(names::X_R
 /// let settings = Settings { legacy: Legacy::Epoch, ..Settings::default() };
 /// write(&mut headers, &Summary::new(&reports, now), &settings);
 /// assert_eq!(headers["ratelimit-policy"], r#""per-user";q=100;w=60"#);
-/// assert_eq!(headers["ratelimit"], r#""per-user";r=80;t=12"#);
-/// assert_eq!(headers["x-ratelimit-reset"], "1700000012");
+/// assert_eq!(headers["ratelimit"], r#""per-user";r=80;t=1"#);
+/// assert_eq!(headers["x-ratelimit-reset"], "1700000001");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write(out: &mut HeaderMap, summary: &Summary<'_>, settings: &Settings) {

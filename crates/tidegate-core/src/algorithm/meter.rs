@@ -143,6 +143,11 @@ impl Meter {
         Standing { used: level.used, reset_at_us }
     }
 
+    /// The time until a unit has drained of a level that was just charged and is not past the capacity.
+    pub(crate) fn next_after_us(&self, state: &MeterState, now: Timestamp) -> u64 {
+        self.rate.mark_after(state.since, 1).ceil_us().saturating_sub(now.as_micros())
+    }
+
     /// So many units at that mark.
     pub(crate) fn stored(&self, used: u64, since: Mark) -> MeterState {
         MeterState { used, since, empty_at_us: self.rate.mark_after(since, used).ceil_us() }

@@ -43,7 +43,7 @@ impl Packing {
                 Some(match asked.wanted() {
                     Ok(wanted) => {
                         let left = timed(since_us, fit(wanted, SMALL_BITS)?);
-                        (Some(left), asked.admitted(since_us + wanted * per_us))
+                        (Some(left), asked.admitted(since_us + wanted * per_us, since_us + per_us))
                     }
                     Err(missing) => {
                         (None, asked.refused(since_us + used * per_us, since_us + missing * per_us))
@@ -63,7 +63,7 @@ impl Packing {
                 Some(match asked.wanted() {
                     Ok(wanted) => {
                         let left = low(index, index_bits) << count_bits | fit(wanted, count_bits)?;
-                        (Some(left), asked.admitted(end_us))
+                        (Some(left), asked.admitted(end_us, end_us))
                     }
                     Err(_) => (None, asked.refused(end_us, end_us)),
                 })
@@ -103,7 +103,7 @@ impl Packing {
         Some(match asked.wanted() {
             Ok(wanted) => {
                 let left = Packed { word: fit(since_us, PACKED_BITS)?, more: [wanted, 0] };
-                (Some(left), asked.admitted(after(wanted)?))
+                (Some(left), asked.admitted(after(wanted)?, after(1)?))
             }
             Err(missing) => (None, asked.refused(after(used)?, after(missing)?)),
         })
@@ -137,13 +137,15 @@ impl Asked {
     }
 
     #[inline]
-    const fn admitted(self, reset_at_us: u64) -> Verdict {
+    const fn admitted(self, reset_at_us: u64, next_at_us: u64) -> Verdict {
+        let used = self.used + self.cost;
         Verdict {
             outcome: Outcome::Allowed,
             limit: self.capacity,
-            remaining: self.capacity - (self.used + self.cost),
+            remaining: self.capacity - used,
             debt: 0,
             reset_after_us: reset_at_us.saturating_sub(self.now_us),
+            next_after_us: if used == 0 { 0 } else { next_at_us.saturating_sub(self.now_us) },
         }
     }
 
@@ -155,6 +157,7 @@ impl Asked {
             remaining: self.capacity.saturating_sub(self.used),
             debt: self.used.saturating_sub(self.capacity),
             reset_after_us: reset_at_us.saturating_sub(self.now_us),
+            next_after_us: 0,
         }
     }
 }
@@ -198,14 +201,20 @@ fn buckets(
     let used =
         newest + if oldest == 0 { 0 } else { scaled_up(oldest, start_us + length_us - now_us, length_us) };
     let asked = Asked { capacity, used, cost, now_us };
-    let Err(_) = asked.wanted() else {
-        let counts = fit(newest + cost, half)? << half | oldest;
-        let left = low(index, index_bits) << (PACKED_BITS - index_bits) | counts;
-        return Some((Some(left), asked.admitted(start_us + 2 * length_us)));
-    };
-    // Until the oldest has faded enough; or, if that is all of it, until then and the newest has.
     let faded_us =
         |room: u64, fading: u64| length_us.saturating_sub(scaled_down(room, length_us, fading.max(1)));
+    if let Ok(wanted) = asked.wanted() {
+        let newest = newest + cost;
+        let counts = fit(newest, half)? << half | oldest;
+        let left = low(index, index_bits) << (PACKED_BITS - index_bits) | counts;
+        // One unit more is there once one less counts: of the oldest, or of the newest if nothing is left of that.
+        let next_at_us = match wanted.checked_sub(newest + 1) {
+            Some(room) => start_us + faded_us(room, oldest),
+            None => start_us + length_us + faded_us(wanted.saturating_sub(1), newest),
+        };
+        return Some((Some(left), asked.admitted(start_us + 2 * length_us, next_at_us)));
+    }
+    // Until the oldest has faded enough; or, if that is all of it, until then and the newest has.
     let passes_at_us = match capacity.checked_sub(newest + cost) {
         Some(room) => start_us + faded_us(room, oldest),
         None => start_us + length_us + faded_us(capacity - cost, newest),

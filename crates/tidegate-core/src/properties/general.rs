@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{START_US, limits, with_asks};
-use crate::{Limit, Outcome, Refund, Retry, STANDSTILL_US, State, Ticket, Timestamp};
+use crate::{Limit, Outcome, Refund, Retry, STANDSTILL_US, State, Ticket, Timestamp, Verdict};
 
 fn remaining(limit: &Limit, state: &State, now: Timestamp) -> u64 {
     limit.verdict(state, now, Outcome::Allowed).remaining
@@ -47,6 +47,18 @@ pub(super) fn check_promises(
     if reset_us > 0 {
         prop_assert!(remaining(limit, state, now.plus_us(reset_us - 1)) < limit.capacity());
     }
+    check_next_unit(limit, state, now)
+}
+
+/// One unit more than is left is available when the verdict says, and not before.
+fn check_next_unit(limit: &Limit, state: &State, now: Timestamp) -> Result<(), TestCaseError> {
+    let Verdict { remaining, next_after_us, .. } = limit.verdict(state, now, Outcome::Allowed);
+    prop_assert_eq!(next_after_us == 0, remaining == limit.capacity());
+    if next_after_us > 0 {
+        let passes = |after_us: u64| limit.judge(state, now.plus_us(after_us), remaining + 1).allowed();
+        prop_assert!(passes(next_after_us), "no more after {} us", next_after_us);
+        prop_assert!(!passes(next_after_us - 1), "more before {} us", next_after_us);
+    }
     Ok(())
 }
 
@@ -85,6 +97,9 @@ proptest! {
             let verdict = limit.step(&mut state, now, ask.cost).unwrap();
             prop_assert_eq!(verdict.limit, limit.capacity());
             prop_assert_eq!(verdict.debt, 0);
+            if verdict.outcome == Outcome::Allowed {
+                prop_assert_eq!(verdict, limit.verdict(&state, now, Outcome::Allowed));
+            }
             check_promises(&limit, &state, now, ask.cost)?;
         }
     }

@@ -17,6 +17,7 @@ fn verdicts() -> impl Strategy<Value = Verdict> {
         remaining,
         debt: 0,
         reset_after_us: 7,
+        next_after_us: 0,
     })
 }
 

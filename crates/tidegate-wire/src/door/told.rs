@@ -124,6 +124,7 @@ fn lines<'v>(
 
 /// A rule that is closed refuses whatever its limits have left; what passed was refused by nobody.
 fn verdict(decision: &Decision, view: &LimitView<'_>) -> Verdict {
+    let next_after_us = view.verdict.retry_after_us().unwrap_or(view.verdict.next_after_us);
     let outcome = match view.verdict.outcome {
         Fate::Refused(_) if decision.allowed() => Fate::Allowed,
         Fate::Refused(Retry::Never) => Fate::Refused(Retry::Never),
@@ -131,7 +132,7 @@ fn verdict(decision: &Decision, view: &LimitView<'_>) -> Verdict {
         _ => Fate::Refused(Retry::After(view.retry_after_us().unwrap_or(view.blocked_us))),
     };
     let remaining = if view.blocked_us > 0 { 0 } else { view.verdict.remaining };
-    Verdict { outcome, remaining, ..*view.verdict }
+    Verdict { outcome, remaining, next_after_us, ..*view.verdict }
 }
 
 impl Line<'_> {

@@ -53,7 +53,7 @@ pub(super) fn write_draft_03(out: &mut HeaderLines, summary: &Summary<'_>) {
         }
     });
     out.number(names::RATELIMIT_REMAINING, most.verdict.remaining.min(list::MOST));
-    out.number(names::RATELIMIT_RESET, seconds_up(most.reset_after_us()));
+    out.number(names::RATELIMIT_RESET, seconds_up(most.more_after_us()));
 }
 
 impl Member<'_> {
@@ -75,7 +75,7 @@ impl Member<'_> {
     fn push_standing(&self, out: &mut List<'_>, latest_s: u64) {
         let remaining = self.report.verdict.remaining;
         let standing = out.string(self.report.name).number(REMAINING, remaining);
-        let reset_s = seconds_up(self.report.reset_after_us());
+        let reset_s = seconds_up(self.report.more_after_us());
         if reset_s <= latest_s && self.report.wait() != Some(Wait::Never) {
             standing.number(RESET, reset_s);
         }

@@ -12,8 +12,8 @@ pub(super) fn write_legacy(out: &mut HeaderLines, summary: &Summary<'_>, setting
     let Some(most) = summary.most_restrictive() else { return };
     let reset_s = match settings.legacy {
         Legacy::Off => return,
-        Legacy::Epoch => seconds_up(summary.now().plus_us(most.reset_after_us()).as_micros()),
-        Legacy::Delta => seconds_up(most.reset_after_us()),
+        Legacy::Epoch => seconds_up(summary.now().plus_us(most.more_after_us()).as_micros()),
+        Legacy::Delta => seconds_up(most.more_after_us()),
     };
     out.number(names::X_RATELIMIT_LIMIT, most.verdict.limit);
     out.number(names::X_RATELIMIT_REMAINING, most.verdict.remaining);

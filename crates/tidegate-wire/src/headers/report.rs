@@ -84,11 +84,13 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The instant that `t` and `Reset` speak of: the retry of a refusal, otherwise when the limit is whole again.
-    pub(super) fn reset_after_us(&self) -> u64 {
+    /// The instant that `t` and `Reset` speak of: when more of the limit is available.
+    pub(super) fn more_after_us(&self) -> u64 {
         match self.wait() {
             Some(Wait::Us(us)) => us,
-            Some(Wait::Never) | None => self.verdict.reset_after_us,
+            Some(Wait::Never) | None => {
+                self.limit.more_after_us(self.verdict).unwrap_or(self.verdict.reset_after_us)
+            }
         }
     }
 
@@ -144,7 +146,7 @@ mod tests {
     fn a_debug_print_shows_no_partition_key() {
         let limit = Limit::concurrency(8, Duration::from_secs(1)).unwrap();
         let verdict =
-            Verdict { outcome: Outcome::Allowed, limit: 8, remaining: 3, debt: 0, reset_after_us: 0 };
+            Verdict { outcome: Outcome::Allowed, limit: 8, remaining: 3, debt: 0, reset_after_us: 0, next_after_us: 0 };
         let key = Some(PartitionKey::from_keyed_hash(&[171, 172]));
         let report = Report { partition_key: key, ..Report::new("a", &limit, &verdict) };
         let printed = format!("{report:?}");
@@ -156,7 +158,7 @@ mod tests {
         let limit = Limit::concurrency(8, Duration::from_secs(1)).unwrap();
         for (remaining, debt, used) in [(8, 0, 0), (3, 0, 5), (0, 4, 12), (9, 0, 0), (0, u64::MAX, u64::MAX)]
         {
-            let verdict = Verdict { outcome: Outcome::Allowed, limit: 8, remaining, debt, reset_after_us: 0 };
+            let verdict = Verdict { outcome: Outcome::Allowed, limit: 8, remaining, debt, reset_after_us: 0, next_after_us: 0 };
             assert_eq!(Report::new("a", &limit, &verdict).used(), used);
         }
     }

@@ -31,7 +31,7 @@ fn slots() -> Limit {
 }
 
 fn verdict(limit: &Limit, outcome: Outcome, remaining: u64, reset_after_us: u64) -> Verdict {
-    Verdict { outcome, limit: limit.capacity(), remaining, debt: 0, reset_after_us }
+    Verdict { outcome, limit: limit.capacity(), remaining, debt: 0, reset_after_us, next_after_us: 0 }
 }
 
 fn allowed(limit: &Limit, remaining: u64, reset_after_us: u64) -> Verdict {
@@ -73,12 +73,12 @@ fn no_report_says_nothing() {
 }
 
 #[test]
-fn a_meter_tells_its_burst_and_the_time_in_which_it_drains() {
+fn a_meter_tells_its_burst() {
     let limit = gcra();
     let verdict = first(&limit, 59);
     check(
         &[("per-user", limit, verdict)],
-        &[r#"ratelimit-policy: "per-user";q=100;w=60"#, r#"ratelimit: "per-user";r=41;t=36"#],
+        &[r#"ratelimit-policy: "per-user";q=100;w=60"#, r#"ratelimit: "per-user";r=41;t=1"#],
     );
     let uneven = Limit::token_bucket(20, Rate::new(7, seconds(1)).unwrap()).unwrap();
     let verdict = first(&uneven, 1);
@@ -86,6 +86,43 @@ fn a_meter_tells_its_burst_and_the_time_in_which_it_drains() {
         &[("burst", uneven, verdict)],
         &[r#"ratelimit-policy: "burst";q=20;w=3"#, r#"ratelimit: "burst";r=19;t=1"#],
     );
+}
+
+/// What is told of the last request that passes, and of the one that follows it at once.
+fn told_at_the_end(limit: &Limit, settings: Settings) -> [String; 2] {
+    let mut state = State::EMPTY;
+    let mut step = || limit.step(&mut state, NOW, 1).unwrap();
+    let last = (0..limit.capacity()).map(|_| step()).last().unwrap();
+    [last, step()].map(|verdict| written(settings, &[("a", *limit, verdict)]))
+}
+
+#[test]
+fn admission_and_refusal_tell_one_reset() {
+    let window = seconds(60);
+    for limit in [
+        Limit::sliding_window(20, window).unwrap(),
+        Limit::sliding_window_in_parts(20, window, 6).unwrap(),
+        Limit::sliding_log(20, window).unwrap(),
+        Limit::fixed_window(20, Window::Aligned(window)).unwrap(),
+        Limit::gcra(Rate::new(20, window).unwrap(), 20).unwrap(),
+        Limit::concurrency(20, window).unwrap(),
+    ] {
+        let [last, refused] = told_at_the_end(&limit, Settings::default());
+        let standing = |lines: &str| lines.lines().last().unwrap().to_owned();
+        let refused = refused.lines().find(|line| line.starts_with("ratelimit: ")).unwrap();
+        assert_eq!(standing(&last), refused, "{limit:?}");
+        let [last, refused] = told_at_the_end(&limit, only_legacy(Legacy::Delta));
+        let reset = |lines: &str| lines.lines().find(|line| line.starts_with("x-ratelimit-reset")).map(str::to_owned);
+        assert_eq!(reset(&last), reset(&refused), "{limit:?}");
+    }
+}
+
+#[test]
+fn a_shaping_bucket_tells_its_next_unit() {
+    let limit = Limit::leaky_bucket_shaping(5, Rate::new(1, seconds(1)).unwrap()).unwrap();
+    let [last, refused] = told_at_the_end(&limit, Settings::default());
+    assert!(last.ends_with(r#""a";r=0;t=1"#), "{last}");
+    assert!(refused.contains(r#""a";r=0;t=1"#), "{refused}");
 }
 
 #[test]

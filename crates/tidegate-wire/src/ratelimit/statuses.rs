@@ -97,7 +97,7 @@ impl<'d> Standing<'_, '_, 'd> {
         let retry_us = if view.allows() { None } else { view.retry_after_us() };
         let reset_us = match aligned_window_us(view, asked) {
             Some(per_us) => until_next_us(per_us, now),
-            None => retry_us.unwrap_or(view.verdict.reset_after_us),
+            None => retry_us.or_else(|| view.limit.more_after_us(view.verdict)).unwrap_or_default(),
         };
         let admits_nothing = view.rule.is_none() && asked.limit.is_some_and(|limit| limit.amount == 0);
         let nothing_left = over || admits_nothing || view.blocked_us > 0 || !view.allows();

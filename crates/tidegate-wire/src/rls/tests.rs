@@ -85,7 +85,7 @@ async fn a_question_that_is_none_is_an_invalid_argument() {
             RateLimitRequest { domain: "d".repeat(257), ..question(vec![descriptor("user", "a")]) },
             "the domain has 257 bytes and the most is 256",
         ),
-        (question(vec![descriptor("user", "a"); 33]), "the check has 33 descriptors and the most is 32"),
+        (question(vec![descriptor("user", "a"); 65]), "the check has 65 descriptors and the most is 64"),
     ] {
         let status = ask(&door, message).await.unwrap_err();
         assert_eq!((status.code(), status.message()), (Code::InvalidArgument, says));
@@ -102,7 +102,7 @@ async fn what_a_client_sent_is_refused_and_not_an_error() {
     assert!(response.statuses.iter().all(|status| status.code == Overall::OverLimit as i32));
     let body = String::from_utf8(response.raw_body).unwrap();
     assert!(
-        body.contains("a value has 24000 bytes and the most is 8192") && !body.contains("s3cret"),
+        body.contains("a value has 24000 bytes and the most is 16384") && !body.contains("s3cret"),
         "{body}"
     );
 }

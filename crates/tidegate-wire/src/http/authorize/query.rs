@@ -176,13 +176,13 @@ mod tests {
     #[test]
     fn what_the_address_cannot_mean_is_said() {
         let long = "x".repeat(257);
-        let value = format!("domain=api&attribute.a={}", "x".repeat(8193));
+        let value = format!("domain=api&attribute.a={}", "x".repeat(MAX_VALUE_BYTES + 1));
         let many: Vec<String> = (0..129).map(|number| format!("attribute.a{number}=1")).collect();
         for (query, says) in [
             (format!("domain={long}"), "a domain of more than 256 bytes"),
             (format!("domain=api&attribute.{long}=1"), "an attribute of more than 256 bytes"),
             (format!("domain=api&header.x={long}"), "an attribute of more than 256 bytes"),
-            (value, "a value of more than 8192 bytes"),
+            (value, "a value of more than 16384 bytes"),
             (format!("domain=api&{}", many.join("&")), "names more than 128 attributes"),
             ("domain=api&cost=1000000000001".to_owned(), "`cost` should be at most"),
             ("domain=api&domain=other".to_owned(), "something twice"),

@@ -52,7 +52,7 @@ fn parameters() -> [(&'static str, Value); 6] {
             "type": "object",
             "patternProperties": {
                 "^header\\.[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$": { "type": "string", "minLength": 1, "maxLength": 256 },
-                "^attribute\\.[\\s\\S]{1,256}$": { "type": "string", "maxLength": 8192 },
+                "^attribute\\.[\\s\\S]{1,256}$": { "type": "string", "maxLength": 16384 },
             },
             "additionalProperties": false,
             "maxProperties": 100,

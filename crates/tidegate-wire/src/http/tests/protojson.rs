@@ -27,7 +27,7 @@ async fn it_answers_200_and_429_with_the_response_in_json() {
     let user = asks(&json!({ "entries": entry("user") }));
     let back = post(&door, "/json", &user).await;
     assert_eq!((back.status.as_u16(), &back.body["overallCode"]), (200, &json!("OK")));
-    let limit = json!({ "name": "user", "requestsPerUnit": 2, "unit": "MINUTE" });
+    let limit = json!({ "requestsPerUnit": 2, "unit": "MINUTE" });
     let status =
         json!({ "code": "OK", "currentLimit": limit, "limitRemaining": 1, "durationUntilReset": "60s" });
     assert_eq!(back.body["statuses"], json!([status]));
@@ -73,7 +73,7 @@ async fn what_is_unlimited_or_banned_says_so() {
     assert_eq!(banned.status, 429);
     assert_eq!(
         banned.body["statuses"],
-        json!([{ "code": "OVER_LIMIT", "currentLimit": { "name": "banned", "unit": "HOUR" } }]),
+        json!([{ "code": "OVER_LIMIT", "currentLimit": { "unit": "HOUR" }, "durationUntilReset": "3600s" }]),
     );
 }
 

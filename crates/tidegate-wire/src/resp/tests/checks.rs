@@ -53,10 +53,15 @@ fn slots_are_given_back_by_the_id_of_their_check() {
 fn an_explanation_is_lines() {
     let (service, _) = service();
     let said = asked(&service, "TG.EXPLAIN api user alice");
-    assert!(said.starts_with("*6 "), "{said}");
+    assert!(said.starts_with("*4 "), "{said}");
     assert!(said.contains("+ per-user (rules.yaml:4): applies and decides"), "{said}");
     assert!(said.contains("2/min: 1 from the counter of user=alice"), "{said}");
+    assert!(!said.contains("watched"), "{said}");
+    let settings = DoorSettings { tell_shadow: true, ..DoorSettings::default() };
+    let told = Service::new(door_to(Reference::new(), RULES, settings).0, None);
+    let said = asked(&told, "TG.EXPLAIN api user alice");
     assert!(said.contains("+ watched (rules.yaml:5): applies and is only reported"), "{said}");
+    let said = asked(&service, "TG.EXPLAIN api user alice");
     assert!(said.contains("- bots (rules.yaml:7): "), "{said}");
     assert!(asked(&service, "TG.EXPLAIN nowhere").contains("the rules have no such domain"));
     assert!(asked(&service, "TG.EXPLAIN api agent bot").contains("! bots (rules.yaml:7): decides by itself"));
@@ -65,7 +70,7 @@ fn an_explanation_is_lines() {
 #[test]
 fn what_is_no_check_is_told_why_and_no_value_is_repeated() {
     let (service, _) = service();
-    let long = format!("TG.CHECK api user {}", "s3cret".repeat(2000));
+    let long = format!("TG.CHECK api user {}", "s3cret".repeat(4000));
     for (text, expected) in [
         ("TG.CHECK", "wrong number of arguments"),
         ("TG.CHECK api user", "wrong number of arguments"),
@@ -74,7 +79,7 @@ fn what_is_no_check_is_told_why_and_no_value_is_repeated() {
         ("TG.CHECK api user s3cret COST 9999999999999", "a cost of 9999999999999 is more than"),
         ("TG.CHECK api user s3cret path / user bob", "an attribute is named twice; name it once"),
         ("TG.EXPLAIN api user s3cret user s3cret", "an attribute is named twice; name it once"),
-        (&long, "a value has 12000 bytes and the most is 8192"),
+        (&long, "a value has 24000 bytes and the most is 16384"),
     ] {
         let said = asked(&service, text);
         assert!(said.starts_with("-ERR ") && said.contains(expected), "{said}");

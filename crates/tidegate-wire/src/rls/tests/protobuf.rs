@@ -130,10 +130,10 @@ proptest! {
 fn nothing_is_kept_of_more_than_may_be_asked() {
     let (descriptor, entry) = ([0x12, 0x00], [0x0A, 0x00]);
     for (bytes, says) in [
-        (descriptor.repeat(500_000), "the check has 33 descriptors and the most is 32"),
+        (descriptor.repeat(500_000), "the check has 65 descriptors and the most is 64"),
         (
             [&[0x12, 0xC0, 0xA9, 0x07][..], &entry.repeat(60_000)].concat(),
-            "the check has 33 entries and the most is 32",
+            "the check has 65 entries and the most is 64",
         ),
     ] {
         let (texts, mut request) = (Texts::default(), Request::default());
