@@ -238,7 +238,9 @@ impl Limit {
             return verdict;
         }
         match self.judge(state, now, verdict.remaining + 1) {
-            Outcome::Refused(Retry::After(us) | Retry::Within(us)) => Verdict { next_after_us: us, ..verdict },
+            Outcome::Refused(Retry::After(us) | Retry::Within(us)) => {
+                Verdict { next_after_us: us, ..verdict }
+            }
             _ => verdict,
         }
     }

@@ -192,6 +192,18 @@ impl<'a> Check<'a> {
     }
 }
 
+impl<'a> Check<'a> {
+    /// The descriptor at a place. Each attribute of a check without descriptors stands for a descriptor of one entry.
+    pub(crate) fn descriptor(&self, place: u16) -> Option<Descriptor<'a>> {
+        let place = usize::from(place);
+        if !self.descriptors.is_empty() {
+            return self.descriptors.get(place).copied();
+        }
+        let entries = self.attributes.get(place..=place)?;
+        Some(Descriptor { entries, limit: None, cost: None })
+    }
+}
+
 impl Check<'_> {
     /// A hash of everything that is asked.
     pub(crate) fn fingerprint(&self) -> u64 {

@@ -166,7 +166,7 @@ impl Way<'_, '_> {
     fn counter(&self, rule: &Rule, descriptor: Option<u16>) -> String {
         let facts = &self.matches.views.first.facts;
         if rule.tree.is_some() {
-            let entries = descriptor.and_then(|place| self.check.descriptors.get(usize::from(place)));
+            let entries = descriptor.and_then(|place| self.check.descriptor(place));
             let entries = entries.map(|descriptor| descriptor.entries).unwrap_or_default();
             return entries
                 .iter()
@@ -212,7 +212,7 @@ impl Way<'_, '_> {
         }
         if rule.tree.is_some() {
             let found = self.matches.tree.iter().any(|one| one.rule == Some(number));
-            return (!found).then(|| "no descriptor of the request leads here".to_owned());
+            return (!found).then(|| "no descriptor or attribute of the request leads here".to_owned());
         }
         if rule.expires_at.is_some_and(|end| self.now >= end) {
             return Some("it has expired".to_owned());

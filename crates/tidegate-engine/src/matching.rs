@@ -42,7 +42,7 @@ pub struct View<'v> {
 /// A descriptor and what it is held to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeMatch {
-    /// Which of the check's descriptors.
+    /// Which of the check's descriptors, or of its attributes if it has no descriptors.
     pub descriptor: u16,
     /// The rule; `None` if the descriptor brought its own limit.
     pub rule: Option<u32>,
@@ -64,6 +64,8 @@ pub(crate) fn find_into<'v>(
     tell_pairs(&mut matches.views.first.facts, domain, check.attributes);
     if !check.descriptors.is_empty() {
         find_by_descriptors(check, domain, matches)?;
+    } else if !domain.tree.is_empty() {
+        find_by_attributes(check, domain, &mut matches.tree);
     }
     look_up(&mut matches.views.first, domain)
 }
@@ -77,6 +79,10 @@ fn find_by_descriptors<'v>(
 ) -> Result<(), Malformed> {
     let Matches { views: Views { first, others }, tree } = matches;
     tell_entries(&mut first.facts, check, domain);
+    if domain.is_tree_only() {
+        find_in_tree(check, domain, tree);
+        return Ok(());
+    }
     let mut contradicting_views = Vec::new();
     for descriptor in contradicting(check, domain, &first.facts) {
         let mut other = View { descriptor: Some(descriptor), ..View::default() };
@@ -258,6 +264,17 @@ pub(crate) fn tenant<'v>(check: &Check<'v>, domain: &'v Domain) -> Option<&'v st
     tell_entries(&mut facts, check, domain);
     derive(&mut facts, domain).ok()?;
     facts.get(tenant)
+}
+
+/// An attribute stands for a descriptor of one entry where nothing can follow it in the tree, so that only one descriptor
+/// can be meant.
+#[inline(never)]
+fn find_by_attributes(check: &Check<'_>, domain: &Domain, found: &mut SmallVec<[TreeMatch; 4]>) {
+    for (place, (name, value)) in (0_u16..).zip(check.attributes) {
+        if let Some(rule) = domain.tree.find_leaf(name, value) {
+            found.push(TreeMatch { descriptor: place, rule: Some(rule) });
+        }
+    }
 }
 
 /// A limit that came with a descriptor goes before the tree.

@@ -63,7 +63,8 @@ pub(crate) fn plan_into<'v>(
     matches: &Matches<'v>,
     (now, plan, meaning): (Timestamp, &mut Plan, &mut Meaning),
 ) -> Result<(), Malformed> {
-    if check.descriptors.is_empty() && all_are_plain(domain, &matches.views.first) {
+    if check.descriptors.is_empty() && matches.tree.is_empty() && all_are_plain(domain, &matches.views.first)
+    {
         charge_plain_rules(check, domain, &matches.views.first, (plan, meaning))?;
     } else {
         Writer { check, domain, matches, now, plan, meaning }.charge_chosen()?;
@@ -146,8 +147,8 @@ impl<'a, 'v> Writer<'a, 'v> {
         let mut addresses = Addresses::new();
         let mut counter = Counter::new(rule);
         if let (Source::Tree { descriptor }, Some(tree)) = (chosen.source, rule.tree.as_deref()) {
-            let Some(asked) = self.check.descriptors.get(usize::from(descriptor)) else { return Ok(()) };
-            counter.count_entries(rule, &tree.shared, asked);
+            let Some(asked) = self.check.descriptor(descriptor) else { return Ok(()) };
+            counter.count_entries(rule, &tree.shared, &asked);
         } else if counter.count_by(self.domain, rule, (facts, &mut addresses)).is_none() {
             self.meaning.note(chosen.rule, Note::KeyAbsent);
             return Ok(());

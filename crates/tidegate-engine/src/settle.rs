@@ -102,9 +102,14 @@ pub(crate) fn uncounted(
     let (outcome, trouble) = policy((Class::Comfort, trouble), last, (None, now));
     let limit = limit.capacity();
     let verdict = match outcome {
-        Outcome::Allow => {
-            Verdict { outcome: Verdicts::Allowed, limit, remaining: limit, debt: 0, reset_after_us: 0, next_after_us: 0 }
-        }
+        Outcome::Allow => Verdict {
+            outcome: Verdicts::Allowed,
+            limit,
+            remaining: limit,
+            debt: 0,
+            reset_after_us: 0,
+            next_after_us: 0,
+        },
         _ => Verdict {
             outcome: Verdicts::Refused(Retry::After(UNDECIDED_RETRY_US)),
             limit,

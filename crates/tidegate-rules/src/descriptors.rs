@@ -100,6 +100,12 @@ impl Tree {
         self.nodes.len() < 2
     }
 
+    /// The rule of a descriptor of one entry, if no longer descriptor can lead through the same node.
+    pub fn find_leaf(&self, key: &str, value: &str) -> Option<u32> {
+        let node = &self.nodes[self.nodes.first()?.next(key, value)?];
+        node.rule.filter(|_| node.is_leaf())
+    }
+
     /// The rule of a descriptor: at each entry first what is written exactly, then wildcards in their order, then the
     /// key alone, and no way back. A rule is only found at the last entry.
     pub fn find<'e>(&self, entries: impl Iterator<Item = (&'e str, &'e str)>) -> Option<u32> {
@@ -112,6 +118,10 @@ impl Tree {
 }
 
 impl Branch {
+    fn is_leaf(&self) -> bool {
+        self.exact.is_empty() && self.wildcards.is_empty() && self.any.is_empty()
+    }
+
     fn new(hasher: Keyed) -> Self {
         Self {
             exact: HashMap::with_hasher(hasher.clone()),

@@ -102,6 +102,11 @@ impl Snapshot {
 }
 
 impl Domain {
+    /// Whether all of its rules are of a tree of descriptors.
+    pub fn is_tree_only(&self) -> bool {
+        self.rules.first().is_some_and(|rule| rule.tree.is_some())
+    }
+
     /// The rule of that name and its place.
     pub fn rule(&self, name: &str) -> Option<(usize, &Rule)> {
         self.rules.iter().enumerate().find(|(_, rule)| *rule.name == *name)

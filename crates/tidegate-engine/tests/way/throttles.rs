@@ -26,7 +26,8 @@ fn exactly_the_burst_passes_and_then_the_rate() {
     let Throttled { verdict, state } = ask(&way, b"k", limit, 1);
     let refused = Fate::Refused(Retry::After(2 * SECOND));
     let (reset_after_us, next_after_us) = (10 * SECOND, 0);
-    let expected = Verdict { outcome: refused, limit: 5, remaining: 0, debt: 0, reset_after_us, next_after_us };
+    let expected =
+        Verdict { outcome: refused, limit: 5, remaining: 0, debt: 0, reset_after_us, next_after_us };
     assert_eq!((verdict, state), (expected, Consistency::Exact));
     way.pass(4);
     assert_eq!(passing(&way, b"k", limit), 2);

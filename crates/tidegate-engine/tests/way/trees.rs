@@ -249,3 +249,36 @@ fn late_and_ordinary_charges_share_a_counter() {
     let late = Descriptor { cost: Some(1), charging: Charging::Late, ..Descriptor::new(entries) };
     assert_eq!(answers(&way.ask_all(&[late, Descriptor::new(entries)])), (true, vec![(true, 0), (true, 0)]));
 }
+
+#[test]
+fn an_attribute_stands_for_one_entry() {
+    let way = Way::new(TREE);
+    assert!(way.check(&[("database", "users")]).allowed());
+    assert!(way.descriptors(&[&[("database", "users")]]).allowed(), "both count together");
+    let refused = way.check(&[("database", "users"), ("path", "/x")]);
+    assert_eq!(denied_by(&refused), ["database=users"]);
+    assert!(!way.check(&[("closed", "x")]).allowed());
+    assert!(way.check(&[("shared", "a1")]).allowed());
+    assert_eq!(way.check(&[("shared", "b1")]).limits().len(), 0);
+}
+
+#[test]
+fn attributes_meet_leaves_only() {
+    let way = Way::new(
+        "descriptors:
+  - key: user
+    rate_limit: { unit: minute, requests_per_unit: 1 }
+    descriptors:
+      - { key: path, rate_limit: { unit: minute, requests_per_unit: 1 } }
+  - { key: plan, rate_limit: { unit: minute, requests_per_unit: 5 } }
+",
+    );
+    assert_eq!(way.check(&[("user", "a"), ("path", "/x")]).limits().len(), 0);
+    assert_eq!(way.check(&[("user", "a"), ("plan", "free")]).limits().len(), 1);
+    let check = Check {
+        attributes: &[("plan", "free")],
+        descriptors: &[Descriptor::new(&[("other", "x")])],
+        ..Check::new("api")
+    };
+    assert_eq!(way.ask(&check).unwrap().limits().len(), 0, "its own descriptors say what is meant");
+}

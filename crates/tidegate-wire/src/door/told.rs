@@ -9,6 +9,8 @@ use smallvec::SmallVec;
 use tidegate_core::{Outcome as Fate, Retry, Ticket, Verdict};
 use tidegate_engine::{Check, Decision, LimitView, Outcome};
 #[cfg(any(feature = "http", feature = "v1"))]
+use tidegate_rules::Domain;
+#[cfg(any(feature = "http", feature = "v1"))]
 use tidegate_rules::rule::{Action, Mode};
 use tidegate_rules::rule::{Counted, Rule};
 
@@ -63,15 +65,39 @@ pub(crate) fn exceeded(settings: &DoorSettings, decision: &Decision) -> Vec<Stri
 
 /// Why an answer may not be what the caller wanted.
 #[cfg(any(feature = "http", feature = "v1"))]
-pub(crate) fn warnings(_check: &Check<'_>, decision: &Decision) -> Vec<Cow<'static, str>> {
-    if decision.domain().is_none() && !decision.is_uncounted() {
-        return vec![Cow::Borrowed(NO_DOMAIN)];
-    }
-    Vec::new()
+pub(crate) fn warnings(check: &Check<'_>, decision: &Decision) -> Vec<Cow<'static, str>> {
+    let warning = match decision.domain() {
+        _ if decision.is_uncounted() => None,
+        None => Some(NO_DOMAIN),
+        Some(domain) if decision.limits().len() == 0 && leads_nowhere(check, domain) => {
+            Some(if check.descriptors.is_empty() { NO_LEAF } else { NO_DESCRIPTOR })
+        }
+        Some(_) => None,
+    };
+    warning.into_iter().map(Cow::Borrowed).collect()
 }
 
 #[cfg(any(feature = "http", feature = "v1"))]
-const NO_DOMAIN: &str = "the rules have no such domain: no limit applies";
+const NO_DOMAIN: &str = "no limit applies: the rules have no such domain";
+#[cfg(any(feature = "http", feature = "v1"))]
+const NO_LEAF: &str = "no limit applies: the rules of this domain are `descriptors:`, and no attribute of the check \
+                       is a limit at the top of them; send `descriptors`";
+#[cfg(any(feature = "http", feature = "v1"))]
+const NO_DESCRIPTOR: &str = "no limit applies: the rules of this domain are `descriptors:`, and no descriptor of the check \
+                             leads to a limit of them";
+
+/// Whether a domain has nothing but a tree of descriptors, and the check meets none of its limits.
+#[cfg(any(feature = "http", feature = "v1"))]
+fn leads_nowhere(check: &Check<'_>, domain: &Domain) -> bool {
+    let by_descriptor = |entries: &[(&str, &str)]| domain.tree.find(entries.iter().copied()).is_some();
+    let by_attribute = |(name, value): &(&str, &str)| domain.tree.find_leaf(name, value).is_some();
+    domain.is_tree_only()
+        && !if check.descriptors.is_empty() {
+            check.attributes.iter().any(by_attribute)
+        } else {
+            check.descriptors.iter().any(|descriptor| by_descriptor(descriptor.entries))
+        }
+}
 
 /// The window of a limit in seconds, rounded up; nothing for concurrency.
 #[cfg(any(feature = "http", feature = "v1"))]

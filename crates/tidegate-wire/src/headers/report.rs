@@ -145,8 +145,14 @@ mod tests {
     #[test]
     fn a_debug_print_shows_no_partition_key() {
         let limit = Limit::concurrency(8, Duration::from_secs(1)).unwrap();
-        let verdict =
-            Verdict { outcome: Outcome::Allowed, limit: 8, remaining: 3, debt: 0, reset_after_us: 0, next_after_us: 0 };
+        let verdict = Verdict {
+            outcome: Outcome::Allowed,
+            limit: 8,
+            remaining: 3,
+            debt: 0,
+            reset_after_us: 0,
+            next_after_us: 0,
+        };
         let key = Some(PartitionKey::from_keyed_hash(&[171, 172]));
         let report = Report { partition_key: key, ..Report::new("a", &limit, &verdict) };
         let printed = format!("{report:?}");
@@ -158,7 +164,14 @@ mod tests {
         let limit = Limit::concurrency(8, Duration::from_secs(1)).unwrap();
         for (remaining, debt, used) in [(8, 0, 0), (3, 0, 5), (0, 4, 12), (9, 0, 0), (0, u64::MAX, u64::MAX)]
         {
-            let verdict = Verdict { outcome: Outcome::Allowed, limit: 8, remaining, debt, reset_after_us: 0, next_after_us: 0 };
+            let verdict = Verdict {
+                outcome: Outcome::Allowed,
+                limit: 8,
+                remaining,
+                debt,
+                reset_after_us: 0,
+                next_after_us: 0,
+            };
             assert_eq!(Report::new("a", &limit, &verdict).used(), used);
         }
     }

@@ -118,7 +118,8 @@ mod tests {
     fn told_s(retry: Retry, percent: u8, random: u64) -> Option<u64> {
         let limit = Limit::sliding_window(8, Duration::from_secs(60)).unwrap();
         let outcome = Outcome::Refused(retry);
-        let verdict = Verdict { outcome, limit: 8, remaining: 0, debt: 0, reset_after_us: 0, next_after_us: 0 };
+        let verdict =
+            Verdict { outcome, limit: 8, remaining: 0, debt: 0, reset_after_us: 0, next_after_us: 0 };
         let settings = Settings { retry_jitter_percent: percent, ..Settings::default() };
         let reports = [Report::new("a", &limit, &verdict)];
         Summary::new(&reports, Timestamp::ZERO).jittered(&settings, random).retry_after_s()
@@ -144,7 +145,8 @@ mod tests {
     fn a_wait_that_is_set_does_not_shorten_that_of_the_reports() {
         let limit = Limit::sliding_window(8, Duration::from_secs(60)).unwrap();
         let set = |outcome| {
-            let verdict = Verdict { outcome, limit: 8, remaining: 0, debt: 0, reset_after_us: 0, next_after_us: 0 };
+            let verdict =
+                Verdict { outcome, limit: 8, remaining: 0, debt: 0, reset_after_us: 0, next_after_us: 0 };
             let reports = [Report::new("a", &limit, &verdict)];
             Summary::new(&reports, Timestamp::ZERO).retrying_after_s(5).retry_after_s()
         };

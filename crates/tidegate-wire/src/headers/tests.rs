@@ -112,7 +112,8 @@ fn admission_and_refusal_tell_one_reset() {
         let refused = refused.lines().find(|line| line.starts_with("ratelimit: ")).unwrap();
         assert_eq!(standing(&last), refused, "{limit:?}");
         let [last, refused] = told_at_the_end(&limit, only_legacy(Legacy::Delta));
-        let reset = |lines: &str| lines.lines().find(|line| line.starts_with("x-ratelimit-reset")).map(str::to_owned);
+        let reset =
+            |lines: &str| lines.lines().find(|line| line.starts_with("x-ratelimit-reset")).map(str::to_owned);
         assert_eq!(reset(&last), reset(&refused), "{limit:?}");
     }
 }

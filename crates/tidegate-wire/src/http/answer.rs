@@ -246,7 +246,10 @@ impl Told {
             .with_member("snapshot", self.snapshot)
             .with_member("delay_ms", self.delay_ms)
             .with_member("exceeded", self.exceeded)
-            .with_member("warnings", self.warnings.iter().map(|warning| value!(warning)).collect::<Vec<Value>>())
+            .with_member(
+                "warnings",
+                self.warnings.iter().map(|warning| value!(warning)).collect::<Vec<Value>>(),
+            )
             .with_member("limits", self.limits.iter().map(|limit| value!(limit)).collect::<Vec<Value>>())
     }
 }
@@ -313,8 +316,7 @@ mod tests {
     use super::*;
 
     fn line() -> impl Strategy<Value = Line> {
-        let numbers =
-            (any::<u64>(), any::<u64>(), any::<u64>(), any::<Option<u64>>(), any::<Option<u64>>());
+        let numbers = (any::<u64>(), any::<u64>(), any::<u64>(), any::<Option<u64>>(), any::<Option<u64>>());
         (".{0,9}", ".{0,9}", numbers, any::<bool>()).prop_map(|(rule, name, numbers, allowed)| {
             let (limit, remaining, reset_after_ms, retry_after_ms, window) = numbers;
             let mode = "enforce";

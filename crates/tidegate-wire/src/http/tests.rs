@@ -2,6 +2,7 @@
 
 mod agreeing;
 mod budget;
+mod descriptors;
 mod malformed;
 mod original;
 mod patience;

@@ -11,7 +11,14 @@ fn limit() -> Limit {
 }
 
 fn verdict(limit: &Limit, outcome: Outcome) -> Verdict {
-    Verdict { outcome, limit: limit.capacity(), remaining: 0, debt: 0, reset_after_us: 60_000_000, next_after_us: 0 }
+    Verdict {
+        outcome,
+        limit: limit.capacity(),
+        remaining: 0,
+        debt: 0,
+        reset_after_us: 60_000_000,
+        next_after_us: 0,
+    }
 }
 
 fn problem(reports: &[(&str, Limit, Outcome)]) -> Problem {

@@ -50,7 +50,9 @@ pub(super) fn statuses<'d>(standing: &Standing<'_, '_, 'd>) -> SmallVec<[Status<
     let refunded = standing.refunded.map(Viewed::of);
     let beside = standing.beside.map(Viewed::of);
     let one = |(place, asked): (usize, &Asked<'_>)| match (asked.turn(), &refunded, &beside) {
-        (Turn::Refund, Some(refunded), _) => Status { over: false, ..standing.status(place, asked, refunded) },
+        (Turn::Refund, Some(refunded), _) => {
+            Status { over: false, ..standing.status(place, asked, refunded) }
+        }
         (_, _, Some(beside)) if !is_nothing(asked, beside.decision) => standing.status(place, asked, beside),
         _ => standing.status(place, asked, standing.decided),
     };
@@ -85,7 +87,8 @@ pub(super) fn tree_rule<'d>(asked: &Asked<'_>, decision: &'d Decision) -> Option
 
 impl<'d> Standing<'_, '_, 'd> {
     fn status(&self, place: usize, asked: &Asked<'_>, viewed: &Viewed<'d>) -> Status<'d> {
-        let is_told = |view: &LimitView<'_>| self.tell_shadow || view.mode() != Mode::Shadow || is_of_tree(view);
+        let is_told =
+            |view: &LimitView<'_>| self.tell_shadow || view.mode() != Mode::Shadow || is_of_tree(view);
         let own = || viewed.limits.iter().filter(|view| view.descriptor == Some(place) && is_told(view));
         match own().min_by(|one, other| binds_more(one, other)) {
             Some(view) => self.with_limit(view, asked, (own().any(over), viewed.decision.at)),
@@ -93,7 +96,12 @@ impl<'d> Standing<'_, '_, 'd> {
         }
     }
 
-    fn with_limit(&self, view: &LimitView<'d>, asked: &Asked<'_>, (over, now): (bool, Timestamp)) -> Status<'d> {
+    fn with_limit(
+        &self,
+        view: &LimitView<'d>,
+        asked: &Asked<'_>,
+        (over, now): (bool, Timestamp),
+    ) -> Status<'d> {
         let retry_us = if view.allows() { None } else { view.retry_after_us() };
         let reset_us = match aligned_window_us(view, asked) {
             Some(per_us) => until_next_us(per_us, now),

@@ -56,8 +56,14 @@ impl Policy {
 }
 
 fn policy(name: &'static str, limit: Limit, outcome: Outcome, remaining: u64) -> Policy {
-    let verdict =
-        Verdict { outcome, limit: limit.capacity(), remaining, debt: 0, reset_after_us: 35_400_000, next_after_us: 0 };
+    let verdict = Verdict {
+        outcome,
+        limit: limit.capacity(),
+        remaining,
+        debt: 0,
+        reset_after_us: 35_400_000,
+        next_after_us: 0,
+    };
     Policy { name, limit, unit: None, verdict }
 }
 
