@@ -282,7 +282,7 @@ impl Decision {
         }
         match self.deciding? {
             Deciding::Limit(_) => self.deciding_limit()?.retry_after_us(),
-            Deciding::Rule(_) => None,
+            Deciding::Rule(rule) => Some(self.rule(rule)?.expires_at?.since(self.at)),
             Deciding::Nobody(..) => Some(UNDECIDED_RETRY_US),
         }
     }

@@ -113,13 +113,15 @@ impl Problem {
         self
     }
 
-    /// Answers with another status than the kind's. A problem with the request itself has the title of its status (RFC 9457, 4.2.1).
+    /// Answers with another status than the kind's. A problem without a type of its own has the title of its status (RFC 9457,
+    /// 4.2.1), unless it was given another.
     #[must_use]
     pub fn with_status(mut self, status: StatusCode) -> Self {
-        self.status = status;
-        if let (Kind::BadRequest, Some(title)) = (self.kind, status.canonical_reason()) {
-            self.title = title.into();
+        let of_status = |status: StatusCode| status.canonical_reason().unwrap_or("Refused");
+        if self.kind.has_no_type() && self.title == of_status(self.status) {
+            self.title = of_status(status).into();
         }
+        self.status = status;
         self
     }
 

@@ -15,6 +15,7 @@ mod refusal;
 #[cfg(test)]
 mod tests;
 
+use http::StatusCode;
 use smallvec::SmallVec;
 use tidegate_core::PlanError;
 use tidegate_engine::{Decision, Malformed, Outcome};
@@ -48,6 +49,8 @@ pub(crate) const DELAY: &str = "x-tidegate-delay-ms";
 pub(crate) struct Response<'d> {
     /// Whether the request may pass.
     pub(crate) allowed: bool,
+    /// The status of a refusal over HTTP: what the rule says, or 429.
+    pub(crate) status: StatusCode,
     /// One for each descriptor, in order.
     pub(crate) statuses: SmallVec<[Status<'d>; 4]>,
     /// Headers for the client.
@@ -189,6 +192,7 @@ fn response<'d, S: Store + 'static>(
     let metadata = Metadata::new(request, decision, &statuses);
     let mut response = Response {
         allowed: decision.allowed(),
+        status: status(decision),
         metadata: if settings.metadata_descriptors { metadata.repeating(request) } else { metadata },
         statuses,
         to_client: told.headers,
@@ -200,6 +204,12 @@ fn response<'d, S: Store + 'static>(
         response.to_client.text(CONTENT_TYPE, problem::CONTENT_TYPE);
     }
     response
+}
+
+/// Envoy's own status of all refusals is 429: it has none for what nobody could decide.
+fn status(decision: &Decision) -> StatusCode {
+    let by_rule = decision.deciding_rule().filter(|_| !decision.allowed()).map(|_| decision.status());
+    by_rule.and_then(|status| StatusCode::from_u16(status).ok()).unwrap_or(StatusCode::TOO_MANY_REQUESTS)
 }
 
 /// What whoever serves the request should know.

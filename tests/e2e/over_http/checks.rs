@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::folder::Folder;
 use crate::tidegate::{Tidegate, of};
 
 const RULES: &str = "
@@ -45,8 +46,12 @@ async fn passes_until_the_limit_is_spent_and_then_says_why_not() {
 }
 
 #[tokio::test]
-async fn an_answer_tells_shadow_rules_apart() {
-    let tidegate = Tidegate::with(RULES).await;
+async fn shadow_limits_are_told_only_when_set() {
+    let hiding = Tidegate::with(RULES).await;
+    hiding.check("k1").await.expect(200);
+    assert!(!hiding.check("k1").await.expect(200).body.contains("watched"));
+    let settings = [("TIDEGATE_ANSWERS_SHADOW", "true")];
+    let tidegate = Tidegate::set_up(Folder::of(RULES), &settings).await;
     tidegate.check("k1").await.expect(200);
     let body = tidegate.check("k1").await.expect(200).json();
     let shadow = |limit: &&Value| limit["rule"] == "watched";

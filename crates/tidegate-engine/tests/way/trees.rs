@@ -282,3 +282,11 @@ fn attributes_meet_leaves_only() {
     };
     assert_eq!(way.ask(&check).unwrap().limits().len(), 0, "its own descriptors say what is meant");
 }
+
+#[test]
+fn a_shadow_limit_decides_no_refusal() {
+    let way = Way::new(TREE);
+    let all: &[&[(&str, &str)]] = &[&[("trial", "x")], &[("quota", "a")], &[("quota", "b")]];
+    let refused = (0..4).map(|_| way.descriptors(all)).find(|decision| !decision.allowed()).unwrap();
+    assert_eq!(refused.deciding_rule().map(|rule| &*rule.name), Some("quota=a"));
+}

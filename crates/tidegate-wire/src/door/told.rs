@@ -186,7 +186,7 @@ fn problem(decision: &Decision, summary: &Summary<'_>) -> Problem {
     if let Some(rule) = blocking(decision) {
         problem = problem.violating(&*rule.name).with_detail(format!("rule {} lets nothing pass", rule.name));
     }
-    if status == StatusCode::SERVICE_UNAVAILABLE && summary.denied_by().is_none() {
+    if decision.is_uncounted() {
         problem = problem.with_detail(busy(decision, summary));
     }
     if let Some(rule) = decision.deciding_rule() {
@@ -199,8 +199,11 @@ fn problem(decision: &Decision, summary: &Summary<'_>) -> Problem {
 fn kind(decision: &Decision, status: StatusCode) -> Kind {
     match decision.outcome {
         Outcome::Challenge => Kind::AbnormalUsage,
+        // A limit of 0 of a tree is a limit all the same.
+        _ if blocking(decision).is_some() && status != StatusCode::TOO_MANY_REQUESTS => Kind::Blocked,
         _ if status == StatusCode::SERVICE_UNAVAILABLE => Kind::ReducedCapacity,
-        _ if blocking(decision).is_some() && status == StatusCode::FORBIDDEN => Kind::Blocked,
+        // 401 speaks of who asks, and no problem type of limits does.
+        _ if status == StatusCode::UNAUTHORIZED => Kind::Blocked,
         _ => Kind::QuotaExceeded,
     }
 }

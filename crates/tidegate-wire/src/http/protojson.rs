@@ -1,4 +1,5 @@
-//! `POST /json`, as envoyproxy/ratelimit has it: its messages in protobuf's JSON, 200 if the request may pass, 429 if not.
+//! `POST /json`, as envoyproxy/ratelimit has it: its messages in protobuf's JSON, 200 if the request may pass, 429 if not, or the
+//! status of the rule that refuses.
 
 pub(super) mod schema;
 
@@ -45,7 +46,7 @@ impl SentDescriptor {
 }
 
 fn tell(answer: &ratelimit::Response<'_>) -> Reply {
-    let status = if answer.allowed { StatusCode::OK } else { StatusCode::TOO_MANY_REQUESTS };
+    let status = if answer.allowed { StatusCode::OK } else { answer.status };
     let mut reply = json_reply(status, &encode(answer));
     for (name, value) in answer.to_client.iter().filter(|(name, _)| *name != CONTENT_TYPE) {
         reply.headers.text(name, value);

@@ -7,6 +7,7 @@ mod malformed;
 mod original;
 mod patience;
 mod protojson;
+mod refusals;
 mod settling;
 mod shadow;
 mod trusting;

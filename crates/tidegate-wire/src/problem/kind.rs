@@ -12,7 +12,7 @@ pub enum Kind {
     ReducedCapacity,
     /// The client behaves like a bot or an attacker.
     AbnormalUsage,
-    /// A rule shuts the client out, whatever it has left.
+    /// A rule shuts the client out, whatever it has left. The status says it all.
     Blocked,
     /// The request itself is not one that can be answered: malformed, too large, of the wrong kind.
     BadRequest,
@@ -29,6 +29,10 @@ impl Kind {
             Self::AbnormalUsage => "https://iana.org/assignments/http-problem-types#abnormal-usage-detected",
             Self::Blocked | Self::BadRequest => "about:blank",
         }
+    }
+
+    pub(super) const fn has_no_type(self) -> bool {
+        matches!(self, Self::Blocked | Self::BadRequest)
     }
 
     /// The title under which the type is registered, or the status's own; the same for every occurrence.

@@ -16,6 +16,7 @@ pub(crate) fn refusal<'r>(request: &'r Request<'_>, said: String) -> Response<'r
     to_client.text(CONTENT_TYPE, problem::CONTENT_TYPE);
     Response {
         allowed: false,
+        status: StatusCode::TOO_MANY_REQUESTS,
         statuses: smallvec![over; request.descriptors.len()],
         to_client,
         to_upstream: Vec::new(),

@@ -59,7 +59,7 @@ fn answered<S: Store + 'static>(door: &Door<S>, request: &Request<'_>) -> Result
 
 /// An answer that outlives its decision.
 fn owned(response: Response<'_>) -> Response<'static> {
-    let Response { allowed, statuses, to_client, to_upstream, body, metadata } = response;
+    let Response { allowed, status: refusal, statuses, to_client, to_upstream, body, metadata } = response;
     let current = |current: Current<'_>| Current { name: current.name.into_owned().into(), ..current };
     let status = |status: Status<'_>| Status { current: status.current.map(current), ..status };
     let leaked = |word: &str| -> &'static str { word.to_owned().leak() };
@@ -67,6 +67,7 @@ fn owned(response: Response<'_>) -> Response<'static> {
     let metadata = Metadata { decided, domain: leaked(metadata.domain), ..metadata };
     Response {
         allowed,
+        status: refusal,
         statuses: statuses.into_iter().map(status).collect(),
         to_client,
         to_upstream,

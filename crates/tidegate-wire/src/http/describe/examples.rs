@@ -89,12 +89,12 @@ fn told(allowed: bool) -> Value {
     let (decision, reason) = if allowed { ("allow", "ok") } else { ("deny", "api_key-rate") };
     let denied_by: &[&str] = if allowed { &[] } else { &["per-key"] };
     let limit = json!({
-        "rule": "per-key", "limit": 5, "remaining": 4, "reset_after_ms": 71_900,
-        "retry_after_ms": null, "mode": "enforce", "allowed": allowed,
+        "rule": "per-key", "name": "per-key", "limit": 5, "window": 60, "remaining": 4,
+        "reset_after_ms": 71_900, "retry_after_ms": null, "mode": "enforce", "allowed": allowed,
     });
     json!({
         "decision": decision, "id": ID, "denied_by": denied_by, "reason": reason, "state": "exact",
-        "snapshot": 1, "delay_ms": null, "limits": [limit],
+        "snapshot": 1, "delay_ms": null, "exceeded": [], "warnings": [], "limits": [limit],
     })
 }
 

@@ -153,3 +153,13 @@ rules:
     assert_eq!(asked(&service, &format!("TG.CANCEL {held}")), ":1");
     assert_eq!(left(), ":90");
 }
+
+#[test]
+fn no_reply_names_a_shadow_rule() {
+    let rules = "domain: api\nrules: [{ name: secret, by: [user], limit: 1/min, mode: shadow }]";
+    let service = Service::new(door_to(Reference::new(), rules, DoorSettings::default()).0, None);
+    for _ in 0..3 {
+        assert!(!asked(&service, "TG.CHECK api user alice").contains("secret"));
+    }
+    assert!(!asked(&service, "TG.EXPLAIN api user alice").contains("secret"));
+}

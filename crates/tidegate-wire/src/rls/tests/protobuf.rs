@@ -205,6 +205,7 @@ fn response(statuses: usize, text: &str) -> Response<'_> {
     };
     Response {
         allowed: statuses % 2 == 1,
+        status: http::StatusCode::TOO_MANY_REQUESTS,
         statuses: (0..statuses).map(status).collect(),
         to_client,
         to_upstream: vec![(ratelimit::DELAY, text.to_owned())],
