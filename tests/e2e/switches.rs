@@ -56,7 +56,7 @@ async fn a_rule_that_hurts_is_switched_off_and_on_again() {
 
 #[tokio::test]
 async fn a_switch_outlives_changed_files_and_not_a_restart() {
-    let tidegate = Tidegate::with(RULES).await;
+    let tidegate = Tidegate::set_up(Folder::of(RULES), &[("TIDEGATE_ANSWERS_SHADOW", "true")]).await;
     assert_eq!(rules(&tidegate, "shadow --all --domain api").await.code, Some(0));
     tidegate.rules.replace("api.yaml", &RULES.replace("1/h", "2/h"));
     let changed = async || (tidegate.left("k1").await == 2).then_some(());

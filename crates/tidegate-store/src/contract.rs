@@ -242,6 +242,7 @@ pub enum AtEnd {
 
 /// What came of settling a reservation.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "it is made once and taken apart at once")]
 pub enum Settlement {
     /// Done; the counters as they now are, one verdict per charge. A debt is in the verdict.
     Settled(Verdicts),

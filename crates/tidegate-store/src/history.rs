@@ -107,9 +107,9 @@ pub enum Breach {
     #[error("the verdict is {got:?} and should be {expected:?}")]
     Different {
         /// What core says.
-        expected: tidegate_core::Verdict,
+        expected: Box<tidegate_core::Verdict>,
         /// What the store said.
-        got: tidegate_core::Verdict,
+        got: Box<tidegate_core::Verdict>,
     },
     /// Paid although it was not due, or not paid although it was: see [`Pay`](tidegate_core::Pay).
     #[error("a charge was not paid as its group and its way of paying say")]

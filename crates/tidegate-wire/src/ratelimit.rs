@@ -50,6 +50,10 @@ pub(crate) struct Response<'d> {
     /// Whether the request may pass.
     pub(crate) allowed: bool,
     /// The status of a refusal over HTTP: what the rule says, or 429.
+    #[cfg_attr(
+        not(feature = "http"),
+        allow(dead_code, reason = "Envoy has a status of its own for refusals")
+    )]
     pub(crate) status: StatusCode,
     /// One for each descriptor, in order.
     pub(crate) statuses: SmallVec<[Status<'d>; 4]>,
@@ -206,7 +210,7 @@ fn response<'d, S: Store + 'static>(
     response
 }
 
-/// Envoy's own status of all refusals is 429: it has none for what nobody could decide.
+/// The status of the rule that refuses. All other refusals are 429, as Envoy answers them.
 fn status(decision: &Decision) -> StatusCode {
     let by_rule = decision.deciding_rule().filter(|_| !decision.allowed()).map(|_| decision.status());
     by_rule.and_then(|status| StatusCode::from_u16(status).ok()).unwrap_or(StatusCode::TOO_MANY_REQUESTS)

@@ -1,5 +1,7 @@
 //! Rules that do not refuse: shadow, degrade, delay, log.
 
+use serde_json::json;
+
 use crate::client::Answer;
 use crate::envoy::{Envoy, Settings};
 use crate::tidegate::Tidegate;
@@ -32,6 +34,30 @@ async fn a_shadow_rule_lets_everything_pass_and_is_counted() {
     let metrics = tidegate.metrics().await;
     let shadowed = r#"ratelimit_decisions_total{domain="api",rule="per-key",outcome="shadow_denied"} 2"#;
     assert!(metrics.lines().any(|line| line == shadowed), "{metrics}");
+}
+
+#[tokio::test]
+async fn no_client_sees_a_shadow_rule() {
+    let rules = "
+domain: api
+rules:
+  - { name: per-key, by: [api_key], limit: 2/h }
+  - { name: secret-rule, by: [api_key], limit: 1/h, mode: shadow }
+descriptors:
+  - key: api_key
+    shadow_mode: true
+    rate_limit: { name: secret-limit, unit: year, requests_per_unit: 1 }
+";
+    let tidegate = Tidegate::with(rules).await;
+    let settings = Settings::api_key().with("enable_x_ratelimit_headers", json!("DRAFT_VERSION_03"));
+    let envoy = Envoy::start(tidegate.grpc, &settings).await;
+    let mut statuses = Vec::new();
+    for _ in 0..4 {
+        let answer = envoy.ask("k1").await;
+        assert!(!format!("{answer:?}").contains("secret"), "{answer:?}");
+        statuses.push(answer.status);
+    }
+    assert_eq!(statuses, [200, 200, 429, 429]);
 }
 
 #[tokio::test]

@@ -218,7 +218,7 @@ impl Replay {
             let (expected, got) =
                 (charge.limit.verdict(state, group.now(), outcome), group.answer.verdicts[index]);
             if got != expected {
-                return Err((index, Breach::Different { expected, got }));
+                return Err((index, Breach::Different { expected: Box::new(expected), got: Box::new(got) }));
             }
         }
         Ok(())

@@ -14,18 +14,21 @@ mod tests;
 
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
-use http::{HeaderValue, StatusCode};
+use http::{HeaderName, HeaderValue, StatusCode};
 use tidegate_engine::{Check, Decision, Malformed};
 use tidegate_store::Store;
 
 use super::answer::Answer;
 use super::body;
-use crate::door::Door;
+use crate::door::{Door, told};
 use crate::headers::HeaderLines;
 use crate::problem::Problem;
 use crate::ratelimit;
 use facts::Facts;
 use query::Query;
+
+/// Tells the operator of the proxy why no limit applies. The body of an admission is empty.
+const WARNING: HeaderName = HeaderName::from_static("x-tidegate-warning");
 
 pub(super) async fn authorize<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
     let (parts, _unread) = request.into_parts();
@@ -51,7 +54,13 @@ fn answer<S: Store + 'static>(
     decided: Result<Decision, Malformed>,
 ) -> Response {
     match decided {
-        Ok(decision) if decision.allowed() => passes(&door.tell(check, &decision).headers, &decision),
+        Ok(decision) if decision.allowed() => {
+            let mut response = passes(&door.tell(check, &decision).headers, &decision);
+            for warning in told::warnings(check, &decision) {
+                response.headers_mut().extend(HeaderValue::try_from(&*warning).map(|value| (WARNING, value)));
+            }
+            response
+        }
         decided => {
             let answer = Answer::to(door, check, &decided);
             answer.map_problem(|problem| denied(problem, query)).respond().into_response()

@@ -104,5 +104,10 @@ fn envoy(document: &mut Document) {
         "503",
         Answer::problem("Nobody could decide, or there is too much to do.").with("Retry-After"),
     );
+    let by_rule = || {
+        let told = Answer::json("A rule refuses with a status of its own.", &answer, Vec::new());
+        told.with_all(&LIMITS).with("Retry-After")
+    };
+    let operation = operation.answers("4XX", by_rule()).answers("5XX", by_rule());
     document.add(answers::common(answers::of_bodies(operation)).tagged("checks"));
 }

@@ -43,7 +43,8 @@ mod tests {
         assert_eq!((texts.text(b"k1"), texts.bytes()), ("k1", 0));
         let (one, other) = (texts.text(b"k\xff1"), texts.text(b"\xc3"));
         assert_eq!((one, other, texts.bytes()), ("k\u{fffd}1", "\u{fffd}", 8));
-        let long = texts.text(&[0xFF; 2 * MAX_VALUE_BYTES]);
+        let bytes = vec![0xFF; 2 * MAX_VALUE_BYTES];
+        let long = texts.text(&bytes);
         assert!((MAX_VALUE_BYTES + 1..=3 * (MAX_VALUE_BYTES + 1)).contains(&long.len()), "{}", long.len());
     }
 }

@@ -44,6 +44,10 @@ async fn a_check_that_leads_nowhere_is_warned() {
         assert_eq!(back.status, 200);
         assert!(back.body["warnings"][0].as_str().unwrap().contains(says), "{}", back.body);
     }
+    let request = Request::get("/v1/authorize?domain=mesh").body(Body::empty()).unwrap();
+    let answer = router(door.clone()).oneshot(request).await.unwrap();
+    let warning = answer.headers()["x-tidegate-warning"].to_str().unwrap();
+    assert!(answer.status() == 200 && warning.contains("no attribute of the check"), "{warning}");
     let nested = json!({ "domain": "mesh", "descriptors": [[["user", "a"], ["path", "/x"]]] });
     assert_eq!(post(&door, "/v1/check", nested).await.body["warnings"], json!([]));
 }

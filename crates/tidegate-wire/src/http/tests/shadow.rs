@@ -2,7 +2,7 @@
 
 use super::*;
 
-const RULES: &str = r#"
+const RULES: &str = "
 domain: api
 rules:
   - { name: per-user, by: [user], limit: 2/min }
@@ -12,7 +12,7 @@ descriptors:
   - key: user
     rate_limit: { unit: minute, requests_per_unit: 1, name: secret-tree }
     shadow_mode: true
-"#;
+";
 
 fn told() -> DoorSettings {
     DoorSettings { tell_shadow: true, ..DoorSettings::default() }
