@@ -200,7 +200,7 @@ impl<'a> Check<'a> {
             return self.descriptors.get(place).copied();
         }
         let entries = self.attributes.get(place..=place)?;
-        Some(Descriptor { entries, limit: None, cost: None })
+        Some(Descriptor::new(entries))
     }
 }
 

@@ -108,40 +108,7 @@ pub(crate) async fn answer<S: Store + 'static, T>(
     if nobody_decided(&decision) && door.settings().undecided == Undecided::Unavailable {
         return Err(Failure::Undecided);
     }
-    let beside = beside(door, request, &decision).await;
-    let others = Others { refunded: refunded.as_ref(), beside: beside.as_ref() };
-    Ok(tell(response(door, request, &decision, others)))
-}
-
-/// How descriptors stand beside a limit of 0, which refuses the request before any of them is counted. Nothing is charged.
-async fn beside<S: Store + 'static>(
-    door: &Door<S>,
-    request: &Request<'_>,
-    decision: &Decision,
-) -> Option<Decision> {
-    let refuses_alone = !decision.allowed() && decision.deciding_limit().is_none();
-    let is_of_tree = || decision.deciding_rule().is_some_and(|rule| rule.tree.is_some());
-    if !refuses_alone || request.descriptors.len() < 2 || !is_of_tree() {
-        return None;
-    }
-    let mut descriptors = request.descriptors(|asked| match asked.turn() {
-        Turn::Refund => 0,
-        Turn::Peek | Turn::Charge => request.hits_of(asked).max(1),
-    });
-    for (descriptor, asked) in descriptors.iter_mut().zip(&request.descriptors) {
-        if statuses::is_nothing(asked, decision) {
-            descriptor.entries = &[];
-        }
-    }
-    let check = request.check_within(&descriptors, door.left(request.patience));
-    Box::pin(door.peek(&check)).await.ok().filter(|peeked| !peeked.is_uncounted())
-}
-
-/// Decisions about parts of a request, besides the one about all of it.
-#[derive(Clone, Copy)]
-struct Others<'d> {
-    refunded: Option<&'d Decision>,
-    beside: Option<&'d Decision>,
+    Ok(tell(response(door, request, &decision, refunded.as_ref())))
 }
 
 async fn refund<S: Store + 'static>(
@@ -185,13 +152,13 @@ fn response<'d, S: Store + 'static>(
     door: &Door<S>,
     request: &'d Request<'_>,
     decision: &'d Decision,
-    Others { refunded, beside }: Others<'d>,
+    refunded: Option<&'d Decision>,
 ) -> Response<'d> {
     let (descriptors, settings) = (request.descriptors(|_| 0), door.settings());
     let viewed = Viewed::of(decision);
     let told = door.tell_viewed(&request.check(&descriptors), &viewed);
     let tell_shadow = settings.tell_shadow;
-    let standing = Standing { request, decided: &viewed, refunded, beside, tell_shadow };
+    let standing = Standing { request, decided: &viewed, refunded, tell_shadow };
     let statuses = statuses::statuses(&standing);
     let metadata = Metadata::new(request, decision, &statuses);
     let mut response = Response {

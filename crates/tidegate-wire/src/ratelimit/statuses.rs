@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use smallvec::SmallVec;
 use tidegate_core::Timestamp;
 use tidegate_engine::{Decision, LimitView};
-use tidegate_rules::rule::{Action, Rule};
+use tidegate_rules::rule::{Action, Mode, Rule};
 
 use super::Unit;
 use super::request::{Asked, Request, Turn};
@@ -39,8 +39,6 @@ pub(super) struct Standing<'s, 'r, 'd> {
     pub(super) decided: &'s Viewed<'d>,
     /// What was given back, if the request has negative hits.
     pub(super) refunded: Option<&'d Decision>,
-    /// The other descriptors beside a limit of 0, which decides without a look at their counters.
-    pub(super) beside: Option<&'d Decision>,
     /// Whether limits in shadow mode are named.
     pub(super) tell_shadow: bool,
 }
@@ -48,12 +46,8 @@ pub(super) struct Standing<'s, 'r, 'd> {
 /// One for each descriptor, in order. If the request is refused for none of them in particular, all of them are over.
 pub(super) fn statuses<'d>(standing: &Standing<'_, '_, 'd>) -> SmallVec<[Status<'d>; 4]> {
     let refunded = standing.refunded.map(Viewed::of);
-    let beside = standing.beside.map(Viewed::of);
-    let one = |(place, asked): (usize, &Asked<'_>)| match (asked.turn(), &refunded, &beside) {
-        (Turn::Refund, Some(refunded), _) => {
-            Status { over: false, ..standing.status(place, asked, refunded) }
-        }
-        (_, _, Some(beside)) if !is_nothing(asked, beside.decision) => standing.status(place, asked, beside),
+    let one = |(place, asked): (usize, &Asked<'_>)| match (asked.turn(), &refunded) {
+        (Turn::Refund, Some(refunded)) => Status { over: false, ..standing.status(place, asked, refunded) },
         _ => standing.status(place, asked, standing.decided),
     };
     let descriptors = standing.request.descriptors.iter().enumerate();
@@ -64,11 +58,6 @@ pub(super) fn statuses<'d>(standing: &Standing<'_, '_, 'd>) -> SmallVec<[Status<
         }
     }
     statuses
-}
-
-/// Whether a descriptor meets a limit of 0 of the tree, which refuses without counting.
-pub(super) fn is_nothing(asked: &Asked<'_>, decision: &Decision) -> bool {
-    tree_rule(asked, decision).is_some_and(|rule| rule.action == Action::Block)
 }
 
 /// The names of limits that other limits of this request replace.
@@ -92,7 +81,7 @@ impl<'d> Standing<'_, '_, 'd> {
         let own = || viewed.limits.iter().filter(|view| view.descriptor == Some(place) && is_told(view));
         match own().min_by(|one, other| binds_more(one, other)) {
             Some(view) => self.with_limit(view, asked, (own().any(over), viewed.decision.at)),
-            None => self.without_limit(asked, viewed.decision),
+            None => Self::without_limit(asked, viewed.decision),
         }
     }
 
@@ -107,8 +96,7 @@ impl<'d> Standing<'_, '_, 'd> {
             Some(per_us) => until_next_us(per_us, now),
             None => retry_us.or_else(|| view.limit.more_after_us(view.verdict)).unwrap_or_default(),
         };
-        let admits_nothing = view.rule.is_none() && asked.limit.is_some_and(|limit| limit.amount == 0);
-        let nothing_left = over || admits_nothing || view.blocked_us > 0 || !view.allows();
+        let nothing_left = over || view.blocked_us > 0 || !view.allows();
         Status {
             over,
             current: self.current(view, asked),
@@ -135,31 +123,11 @@ impl<'d> Standing<'_, '_, 'd> {
         name.filter(|_| self.tell_shadow || rule.mode != Mode::Shadow).unwrap_or_default()
     }
 
-    /// A rule of the tree may let all pass, or nothing.
-    fn without_limit(&self, asked: &Asked<'_>, decision: &'d Decision) -> Status<'d> {
-        let Some(rule) = tree_rule(asked, decision).filter(|rule| rule.mode != Mode::Off) else {
-            return Status::default();
-        };
-        let nothing_per_us = rule.tree.as_ref().and_then(|tree| tree.nothing_per_us);
-        match (rule.action, nothing_per_us) {
-            (Action::Unlimited, _) => Status { remaining: u32::MAX, ..Status::default() },
-            (Action::Block, Some(per_us)) if !self.is_replaced(rule, decision) => Status {
-                over: rule.mode == Mode::Enforce && (self.request.hits_of(asked) > 0 || !decision.allowed()),
-                current: Some(Current {
-                    name: plain(self.tree_name(rule)),
-                    amount: 0,
-                    unit: Unit::nearest(per_us),
-                }),
-                remaining: 0,
-                reset_s: Some(until_next_us(per_us, decision.at).div_ceil(1_000_000)),
-            },
-            _ => Status::default(),
-        }
-    }
-
-    fn is_replaced(&self, rule: &Rule, decision: &Decision) -> bool {
-        let name = rule.tree.as_ref().and_then(|tree| tree.limit_name.as_deref());
-        name.is_some_and(|name| replaced(self.request, decision).contains(&name))
+    /// A rule of the tree may let all pass.
+    fn without_limit(asked: &Asked<'_>, decision: &Decision) -> Status<'d> {
+        let rule = tree_rule(asked, decision).filter(|rule| rule.mode != Mode::Off);
+        let is_unlimited = rule.is_some_and(|rule| rule.action == Action::Unlimited);
+        Status { remaining: if is_unlimited { u32::MAX } else { 0 }, ..Status::default() }
     }
 }
 
