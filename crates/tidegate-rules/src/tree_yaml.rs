@@ -7,19 +7,10 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::reference::{DESCRIPTOR, RATE_LIMIT};
+use crate::shape::Shape;
 use crate::source::{Source, Span};
 use crate::yaml::{Key, Node, Value};
-
-const TRUTHS: [&str; 7] = [
-    "shadow_mode",
-    "quota_mode",
-    "count_refused",
-    "detailed_metric",
-    "value_to_metric",
-    "share_threshold",
-    "unlimited",
-];
-const NUMBER: &str = "requests_per_unit";
 
 type Entries = Vec<(Key, Node)>;
 
@@ -67,10 +58,12 @@ impl Reader<'_> {
         match key {
             "descriptors" => self.descriptors(node),
             "metadata" => self.metadata(node),
-            _ if TRUTHS.contains(&key) => self.resolve(node, |text| truth(text).map(Value::Bool)),
-            NUMBER => self.resolve(node, |text| number(text).map(Value::Integer)),
             "rate_limit" | "replaces" => self.inner(node),
-            _ => {}
+            _ => match DESCRIPTOR.field(key).or_else(|| RATE_LIMIT.field(key)).map(|field| field.shape) {
+                Some(Shape::Truth) => self.resolve(node, |text| truth(text).map(Value::Bool)),
+                Some(Shape::Whole { .. }) => self.resolve(node, |text| number(text).map(Value::Integer)),
+                _ => {}
+            },
         }
     }
 
