@@ -12,8 +12,13 @@ use crate::exit::Failure;
 
 /// Reads and compiles a folder of rule files, or one file. Rules that cannot be read are as wrong as those that cannot be used.
 pub(crate) fn read(path: &Path) -> Result<Compiled, Failure> {
+    read_beside(path, Vec::new())
+}
+
+/// The same beside settings that name these attributes.
+pub(crate) fn read_beside(path: &Path, attributes: Vec<String>) -> Result<Compiled, Failure> {
     let sources = sources(path).map_err(|error| Failure::Configuration(format!("{error:#}")))?;
-    let context = Context { now: Some(now()), ..Context::default() };
+    let context = Context { now: Some(now()), attributes };
     Ok(compile_in(&context, sources))
 }
 

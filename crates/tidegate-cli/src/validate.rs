@@ -49,10 +49,11 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<(), Failure> {
     if args.live.live {
         return live::run(&args.live, args.format, args.deny_warnings);
     }
-    let Some(path) = rules(args)? else {
+    let (path, attributes) = rules(args)?;
+    let Some(path) = path else {
         return without_rules(args.format);
     };
-    let compiled = rules_folder::read(&path)?;
+    let compiled = rules_folder::read_beside(&path, attributes)?;
     let (errors, warnings) = (compiled.count(Severity::Error), compiled.count(Severity::Warning));
     match args.format {
         Format::Json => print(&format!("{:#}\n", as_json(&compiled)))?,
@@ -74,15 +75,17 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<(), Failure> {
     if fails { Err(Failure::InvalidRules) } else { Ok(()) }
 }
 
-/// Where the rules are; `None` if a configuration has none. What is wrong with that is said first.
-fn rules(args: &ValidateArgs) -> Result<Option<PathBuf>, Failure> {
+/// Where the rules are, `None` if a configuration has none, and the attributes that it names. What is wrong with it is said
+/// first.
+fn rules(args: &ValidateArgs) -> Result<(Option<PathBuf>, Vec<String>), Failure> {
     let Some(file) = &args.live.config else {
         let default = || settings::default_rules().unwrap_or_else(|| ".".into());
-        return Ok(Some(args.path.clone().unwrap_or_else(default)));
+        return Ok((Some(args.path.clone().unwrap_or_else(default)), Vec::new()));
     };
     let config = settings::examined(file)?;
     talk(&format!("ok: {} can be used\n", file.display()));
-    Ok(args.path.clone().or(config.rules))
+    let attributes = config.trust.named_attributes();
+    Ok((args.path.clone().or(config.rules), attributes))
 }
 
 fn without_rules(format: Format) -> Result<(), Failure> {

@@ -238,6 +238,14 @@ pub struct TrustedPeer {
     pub doors: Option<Vec<&'static str>>,
 }
 
+impl Trust {
+    /// All attributes that it names: callers state them, so that rules can ask about them.
+    pub fn named_attributes(&self) -> Vec<String> {
+        let peers = self.peers.iter().filter_map(|peer| peer.attributes.as_ref()).flatten();
+        self.attributes.iter().chain(peers).cloned().collect()
+    }
+}
+
 impl TrustedPeer {
     /// The doors where somebody can be trusted.
     pub const DOORS: [&'static str; 4] = ["authorize", "grpc", "http", "resp"];

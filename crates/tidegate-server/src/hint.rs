@@ -58,7 +58,8 @@ mod tests {
         if !rules.is_empty() {
             engine.install(compile(vec![Source::new("a.yaml", rules)]).snapshot.unwrap());
         }
-        curl(&engine, &seen("0.0.0.0:8080"), Timestamp::from_micros(1_790_000_000_000_000)).await
+        let now = Timestamp::from_micros(1_790_000_000_000_000);
+        Box::pin(curl(&engine, &seen("0.0.0.0:8080"), now)).await
     }
 
     fn seen(address: &str) -> Seen<'static> {

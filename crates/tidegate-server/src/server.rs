@@ -135,8 +135,13 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
     let resort = LastResort::new(config.last_resort.node, config.last_resort.tenant);
     let engine = Arc::new(Engine::new(stack).with_last_resort(resort));
     let tiers = stack::tiers(&config.stores);
-    let loading =
-        Loading { engine: Arc::clone(&engine), status: Arc::clone(&status), clock: clock.clone(), tiers };
+    let loading = Loading {
+        engine: Arc::clone(&engine),
+        status: Arc::clone(&status),
+        clock: clock.clone(),
+        tiers,
+        attributes: config.trust.named_attributes(),
+    };
     let loader = Loader::start(config.rules.clone(), loading)?;
     warn_without_rules(config, engine.snapshot().rules())?;
     let health = Arc::new(Health::new().await);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use tidegate_engine::Engine;
 use tidegate_rules::apart::Tier;
-use tidegate_rules::{Severity, Snapshot, Source, compile};
+use tidegate_rules::{Context, Severity, Snapshot, Source, compile};
 use tidegate_wire::door::Clock;
 
 use super::content::content_hash;
@@ -34,6 +34,14 @@ pub(crate) struct Loading {
     pub(crate) clock: Clock,
     /// Tiers whose tenants' counters live apart.
     pub(crate) tiers: Vec<Tier>,
+    /// Attributes that the settings name.
+    pub(crate) attributes: Vec<String>,
+}
+
+impl Loading {
+    fn context(&self) -> Context {
+        Context { now: Some((self.clock)()), attributes: self.attributes.clone() }
+    }
 }
 
 /// Reads rules and puts them in force.
@@ -61,7 +69,7 @@ impl Loader {
         // Taken before: what changes while it is read is read again.
         loader.seen = Some(files::fingerprint(&path).map_err(unreadable)?);
         let reading = files::read(&path).map_err(unreadable)?;
-        let reloaded = reconcile(&loader.texts, &reading);
+        let reloaded = reconcile(&loader.to.context(), &loader.texts, &reading);
         if !reloaded.outcome.is_success() {
             return Err(Error::BadRules { rendered: render(&reading) });
         }
@@ -84,12 +92,15 @@ impl Loader {
 
     /// Puts in force what a reading gives; what came of it.
     pub(crate) fn reload(&mut self, why: &'static str, reading: Result<Reading, Unread>) -> Outcome {
+        let context = self.to.context();
         match reading {
             // A file that breaks the compiler must not end the reading of all that come after it.
-            Ok(reading) => match catch_unwind(AssertUnwindSafe(|| reconcile(&self.texts, &reading))) {
-                Ok(reloaded) => self.apply(why, reloaded),
-                Err(_) => self.broken(why, "compiling"),
-            },
+            Ok(reading) => {
+                match catch_unwind(AssertUnwindSafe(|| reconcile(&context, &self.texts, &reading))) {
+                    Ok(reloaded) => self.apply(why, reloaded),
+                    Err(_) => self.broken(why, "compiling"),
+                }
+            }
             Err(Unread::Broke) => self.broken(why, "reading"),
             Err(Unread::Failed(error)) => {
                 tracing::error!(why, %error, "rules unreadable");

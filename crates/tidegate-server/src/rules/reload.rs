@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use tidegate_rules::{Compiled, Severity, Snapshot, Source, compile};
+use tidegate_rules::{Compiled, Context, Severity, Snapshot, Source, compile_in};
 
 use super::files::Reading;
 
@@ -107,10 +107,10 @@ impl FileState {
 }
 
 /// Works out what is in force.
-pub(crate) fn reconcile(in_force: &Texts, reading: &Reading) -> Reloaded {
+pub(crate) fn reconcile(context: &Context, in_force: &Texts, reading: &Reading) -> Reloaded {
     let readable = reading.iter().filter_map(|(name, text)| Some((name.clone(), text.clone().ok()?)));
     let written: Texts = readable.collect();
-    let compiled = compiled(&written);
+    let compiled = compiled(context, &written);
     let mut remarks = remarks(&compiled);
     let unreadable = reading.iter().filter_map(|(name, text)| Some((name, text.as_ref().err()?)));
     for (name, error) in unreadable {
@@ -128,7 +128,7 @@ pub(crate) fn reconcile(in_force: &Texts, reading: &Reading) -> Reloaded {
                     Some((name.clone(), text?.clone()))
                 })
                 .collect();
-            mixed(in_force, mixture, &mut remarks)
+            mixed(context, (in_force, mixture), &mut remarks)
         }
     };
     let files = reports(reading, &texts, remarks);
@@ -136,11 +136,15 @@ pub(crate) fn reconcile(in_force: &Texts, reading: &Reading) -> Reloaded {
 }
 
 /// Tries the files as they are written with the last good versions of the bad ones.
-fn mixed(in_force: &Texts, mixture: Texts, found: &mut Remarks) -> (Outcome, Option<Snapshot>, Texts) {
+fn mixed(
+    context: &Context,
+    (in_force, mixture): (&Texts, Texts),
+    found: &mut Remarks,
+) -> (Outcome, Option<Snapshot>, Texts) {
     if mixture == *in_force {
         return (Outcome::Partial, None, mixture);
     }
-    let compiled = compiled(&mixture);
+    let compiled = compiled(context, &mixture);
     for (name, remarks) in remarks(&compiled) {
         let known = found.entry(name).or_default();
         let new: Vec<_> = remarks.into_iter().filter(|remark| !known.contains(remark)).collect();
@@ -154,13 +158,13 @@ fn mixed(in_force: &Texts, mixture: Texts, found: &mut Remarks) -> (Outcome, Opt
 
 /// The rules of texts that are in force, once more; `None` if they are not good.
 pub(crate) fn once_more(texts: &Texts) -> Option<Snapshot> {
-    compiled(texts).snapshot
+    compiled(&Context::default(), texts).snapshot
 }
 
 type Remarks = BTreeMap<String, Vec<Remark>>;
 
-fn compiled(texts: &Texts) -> Compiled {
-    compile(texts.iter().map(|(name, text)| Source::new(name, text)).collect())
+fn compiled(context: &Context, texts: &Texts) -> Compiled {
+    compile_in(context, texts.iter().map(|(name, text)| Source::new(name, text)).collect())
 }
 
 fn remarks(compiled: &Compiled) -> Remarks {

@@ -20,6 +20,7 @@ fn loading() -> Loading {
         status: Arc::new(Status::default()),
         clock: Arc::new(|| Timestamp::from_micros(7_000_000)),
         tiers: Vec::new(),
+        attributes: Vec::new(),
     }
 }
 

@@ -1,5 +1,9 @@
 use super::*;
 
+fn reconcile(in_force: &Texts, reading: &Reading) -> Reloaded {
+    super::reconcile(&Context::default(), in_force, reading)
+}
+
 fn rule(name: &str) -> String {
     format!("domain: api\nrules: [{{ name: {name}, by: [user], limit: 1/min }}]")
 }
@@ -108,4 +112,13 @@ fn remarks_carry_places_and_no_lines() {
     let remark = &reloaded.files[0].remarks[0];
     assert_eq!(remark.place.map(|(line, _)| line), Some(2));
     assert!(!remark.message.contains("broken"));
+}
+
+#[test]
+fn remarks_know_the_time() {
+    let rule = "domain: api\nrules: [{ name: old, by: [ip], match: { path: /x }, limit: 1/s, expires_at: 2026-01-01 }]";
+    let now = tidegate_rules::schedule::instant("2026-01-02").ok();
+    let context = Context { now, ..Context::default() };
+    let reloaded = super::reconcile(&context, &Texts::new(), &reading(&[("a", rule)]));
+    assert_eq!(reloaded.files[0].remarks.iter().map(|remark| remark.code).collect::<Vec<_>>(), ["expired"]);
 }

@@ -28,6 +28,7 @@ async fn a_reader_that_breaks_is_a_failed_reading_and_the_next_one_is_made() {
         status: Arc::new(Status::default()),
         clock: Arc::new(|| Timestamp::from_micros(7_000_000)),
         tiers: Vec::new(),
+        attributes: Vec::new(),
     };
     let loader = Loader::start(Some(folder.path().to_owned()), to.clone()).unwrap_or_else(|_| panic!());
     let (orders, ordered) = mpsc::channel(1);
