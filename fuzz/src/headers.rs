@@ -140,7 +140,7 @@ fn reads_as_written(headers: &HeaderMap, summary: &Summary<'_>, settings: Settin
     assert_eq!((policies.len(), standings.len()), (told.len(), told.len()));
     for (report, (policy, standing)) in told.iter().zip(policies.iter().zip(&standings)) {
         assert_eq!((policy.name.as_str(), standing.name.as_str()), (report.name, report.name));
-        assert_eq!(policy.number("q"), Some(held(report.limit.capacity())));
+        assert_eq!(policy.number("q"), Some(held(report.verdict.limit)));
         let window_s = report.limit.window_us().map(|us| held(us.div_ceil(1_000_000)));
         assert_eq!(policy.number("w"), window_s);
         assert_eq!(standing.number("r"), Some(held(report.verdict.remaining)));
