@@ -40,8 +40,14 @@ impl Decides for Keeping {
 }
 
 fn nod(plan: &Plan) -> Answer {
-    let verdict =
-        Verdict { outcome: Outcome::Allowed, limit: 100, remaining: 99, debt: 0, reset_after_us: 1, next_after_us: 1 };
+    let verdict = Verdict {
+        outcome: Outcome::Allowed,
+        limit: 100,
+        remaining: 99,
+        debt: 0,
+        reset_after_us: 1,
+        next_after_us: 1,
+    };
     Answer::new(plan, (0..plan.len()).map(|_| verdict).collect(), |_| true)
 }
 

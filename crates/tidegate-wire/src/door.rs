@@ -51,6 +51,7 @@ pub(crate) use patience::Patience;
 use flight::Flight;
 
 /// How long a reservation is held, unless its caller says so.
+#[cfg(any(feature = "http", feature = "v1", feature = "resp"))]
 pub(crate) const DEFAULT_HOLD_MS: u64 = 60_000;
 
 /// Microseconds in milliseconds, rounded up, so that nobody returns too early.
