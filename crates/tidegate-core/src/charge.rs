@@ -328,21 +328,21 @@ impl Plan {
         }
     }
 
-    /// The first charge on that key, if there is one.
+    /// The last charge on that key, if there is one.
     pub fn find(&self, key: KeyRef<'_>) -> Option<Charge<'_>> {
-        self.charges().find(|charge| charge.key == key)
+        self.charges().filter(|charge| charge.key == key).last()
     }
 
-    /// Replaces the limit of every charge on that key. The limits of one key may differ in their amounts only.
-    pub fn replace_limit(&mut self, key: KeyRef<'_>, limit: Limit) {
-        let places: SmallVec<[usize; 4]> = self
-            .charges()
-            .enumerate()
-            .filter(|(_, charge)| charge.key == key)
-            .map(|(place, _)| place)
-            .collect();
-        for place in places {
-            self.entries[place].limit = limit;
+    /// Replaces the limit of every charge on that key, and when those of the current group pay. The limits of one key may differ
+    /// in their amounts only.
+    pub fn replace(&mut self, key: KeyRef<'_>, limit: Limit, pay: Pay) {
+        let is_same = |charge: Charge<'_>| charge.key == key;
+        let places: SmallVec<[bool; 16]> = self.charges().map(is_same).collect();
+        for (entry, _) in self.entries.iter_mut().zip(places).filter(|(_, is_same)| *is_same) {
+            entry.limit = limit;
+            if entry.group == self.groups {
+                entry.pay = pay;
+            }
         }
     }
 

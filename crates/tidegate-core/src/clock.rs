@@ -1,7 +1,7 @@
 //! A wall clock that is carried by the monotonic clock and corrected from time to time.
 //!
 //! A [`ClockDial`] takes pairs of readings (monotonic, wall) and gives the time for a monotonic reading. Small
-//! differences are slewed, so that time never steps back; large ones are taken as a step. It reads no clock itself.
+//! differences are slewed, so that time never steps back; large ones are taken as a step. Its caller says how to read the clocks.
 
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
@@ -15,6 +15,9 @@ pub const CLOCK_SLEW_DIVISOR: u64 = 1_000;
 
 /// Differences below this are left alone: they are in the noise of reading two clocks.
 const CLOCK_NOISE_US: u64 = 1_000;
+
+/// Readings of two clocks that were taken further apart than this are not compared.
+const MAX_READING_US: u64 = 10_000;
 
 /// The bits of the published number that hold the direction of the slew.
 const SLEW_BITS: u32 = 2;
@@ -61,6 +64,14 @@ impl ClockDial {
         let (base, slew) = (published >> SLEW_BITS, (published & 3) - 1);
         let us = base.saturating_add(signed(monotonic_us)).saturating_add(slewed(monotonic_us, slew));
         Timestamp::from_micros(u64::try_from(us).unwrap_or(0))
+    }
+
+    /// Reads both clocks and corrects the dial; `None` if the thread was held up between the readings, which would look like
+    /// a difference that is not there.
+    pub fn follow(&self, monotonic_us: impl Fn() -> u64, wall_us: impl FnOnce() -> u64) -> Option<ClockLook> {
+        let (before, wall_us) = (monotonic_us(), wall_us());
+        let apart_us = monotonic_us().saturating_sub(before);
+        (apart_us <= MAX_READING_US).then(|| self.correct(before + apart_us / 2, wall_us))
     }
 
     /// Corrects the dial by readings of both clocks at one moment.
@@ -194,6 +205,15 @@ mod tests {
             assert!(now >= last, "{now} after {last}");
             last = now;
         }
+    }
+
+    #[test]
+    fn readings_far_apart_are_not_compared() {
+        let (dial, reads) = (dial(), std::cell::Cell::new(0));
+        let slow = || reads.replace(reads.get() + 2 * SECOND);
+        assert_eq!(dial.follow(slow, || START + 2 * SECOND), None);
+        assert_eq!(dial.at(SECOND).as_micros(), START + SECOND);
+        assert!(dial.follow(|| SECOND, || START + SECOND).is_some());
     }
 
     #[test]

@@ -163,16 +163,12 @@ impl<S: Store> Engine<S> {
 
     /// Settles a reservation at what was really used.
     pub async fn commit(&self, id: Ticket, used: Used<'_>, now: Timestamp) -> Result<Settled, Malformed> {
-        let Some(held) = self.held.take(id, What::Reservation) else { return Ok(Settled::Gone) };
-        let costs = held.reserved.iter().map(|reserved| reserved.costs(&held.plan, used)).next();
-        let costs = match costs.unwrap_or_else(|| Ok(Vec::new())) {
-            Ok(costs) => costs,
-            Err(malformed) => {
-                self.observed.malformed();
-                self.remember(id, held, now);
-                return Err(malformed);
-            }
+        let costs = |held: &Held| Some(held.reserved.as_ref()?.costs(&held.plan, used));
+        let costs = match self.held.look(id, What::Reservation, costs).flatten() {
+            Some(costs) => costs.inspect_err(|_| self.observed.malformed())?,
+            None => return Ok(Settled::Gone),
         };
+        let Some(held) = self.held.take(id, What::Reservation) else { return Ok(Settled::Gone) };
         let came = settled(contained(async { self.store.commit(id, &costs, now).await }).await);
         Ok(self.still_held(id, held, came, now))
     }
@@ -358,7 +354,7 @@ impl<S: Store> Engine<S> {
         if decision.holds && !decision.replayed {
             self.keep_slots(paid(plan, answer), decision.id, *now);
             None
-        } else if answer.allowed() && !decision.allowed() {
+        } else if answer.allowed() && !decision.allowed() && !decision.replayed {
             Some(Box::new(paid(plan, answer)))
         } else {
             None

@@ -66,7 +66,12 @@ impl HeldPlans {
     }
 
     pub(crate) fn get(&self, ticket: Ticket, what: What) -> Option<Held> {
-        self.shard(ticket).plans.get(&ticket.0).filter(|held| held.what() == what).cloned()
+        self.look(ticket, what, Held::clone)
+    }
+
+    /// Looks at what is held under a ticket, if it is of that kind.
+    pub(crate) fn look<T>(&self, ticket: Ticket, what: What, look: impl FnOnce(&Held) -> T) -> Option<T> {
+        self.shard(ticket).plans.get(&ticket.0).filter(|held| held.what() == what).map(look)
     }
 
     pub(crate) fn renew(&self, ticket: Ticket, until: Timestamp) {

@@ -79,7 +79,7 @@ fn find_by_descriptors<'v>(
 ) -> Result<(), Malformed> {
     let Matches { views: Views { first, others }, tree } = matches;
     tell_entries(&mut first.facts, check, domain);
-    if domain.is_tree_only() {
+    if domain.is_tree_only() && domain.identities.is_empty() {
         find_in_tree(check, domain, tree);
         return Ok(());
     }

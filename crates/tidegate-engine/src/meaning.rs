@@ -14,7 +14,7 @@ pub(crate) struct Meaning {
     pub(crate) alone: Option<u32>,
     /// Rules that would have decided by themselves, were they not in the shadow.
     pub(crate) shadow_alone: SmallVec<[u32; 2]>,
-    /// Rules of which something is to be counted that is no outcome.
+    /// Counts of rules beside the outcome of the check.
     pub(crate) notes: SmallVec<[(u32, Note); 2]>,
     /// Whether there are gates among the parts.
     pub(crate) has_gates: bool,
@@ -52,7 +52,7 @@ pub(crate) enum Kind {
     /// A limit of a descriptor tree that is only looked at: it refuses while it is exceeded.
     Peek,
     /// A limit of 0 units.
-    Nothing,
+    ZeroLimit,
 }
 
 /// Something about a rule that operators should know, beside its outcome.

@@ -1,5 +1,7 @@
 //! How the costs of a reservation came about, so that it can be settled at what was really used.
 
+use std::collections::BTreeSet;
+
 use tidegate_core::{Charge, Pay, Plan};
 use tidegate_rules::Domain;
 use tidegate_rules::rule::Cost;
@@ -29,39 +31,33 @@ impl std::fmt::Debug for Used<'_> {
     }
 }
 
-/// The costs of a reservation.
+/// How the cost of each charge of a reservation came about, in the order of its plan. Rules may change before it is settled,
+/// so that what is needed of them is kept here.
 #[derive(Clone, Debug)]
-pub(crate) struct Reserved {
+pub(crate) struct Reserved(Vec<ReservedCharge>);
+
+#[derive(Clone, Debug)]
+struct ReservedCharge {
     /// How many times the cost of one request it was charged.
     times: u64,
-    /// Charges whose cost comes from an attribute. Rules may change before they are settled, so that what is needed of them
-    /// is kept here.
-    measured: Vec<Measured>,
+    measured: Option<Measured>,
 }
 
-/// A charge whose cost comes from an attribute.
+/// A cost that comes from an attribute.
 #[derive(Clone, Debug)]
 struct Measured {
-    /// Its place in the plan.
-    place: usize,
     attribute: Box<str>,
     most: u64,
-    times: u64,
 }
 
 impl Reserved {
     /// How the costs of a plan came about; `parts` are what its charges stand for, in order.
     pub(crate) fn new(check: &Check<'_>, domain: Option<&Domain>, parts: &[Part]) -> Self {
-        let measured = parts.iter().enumerate().filter_map(|(place, part)| {
-            let (domain, rule) = (domain?, domain?.rules.get(part.rule()? as usize)?);
-            let Cost::Attribute { attribute, most, .. } = rule.cost else { return None };
-            let descriptor = part.descriptor.and_then(|place| check.descriptors.get(usize::from(place)));
-            let times = descriptor.and_then(|one| one.cost).unwrap_or(check.cost);
-            let is_limit = !part.is_gate();
-            let attribute = domain.names.name(attribute).into();
-            is_limit.then_some(Measured { place, attribute, most, times })
-        });
-        Self { times: check.cost, measured: measured.collect() }
+        let charge = |part: &Part| ReservedCharge {
+            times: part.descriptor.and_then(|place| check.descriptor(place)?.cost).unwrap_or(check.cost),
+            measured: domain.and_then(|domain| Measured::of(part, domain)),
+        };
+        Self(parts.iter().map(charge).collect())
     }
 
     /// What each charge of the plan costs, now that it is known what was used.
@@ -73,48 +69,51 @@ impl Reserved {
     }
 
     fn costs_of(&self, plan: &Plan, used: u64) -> Vec<u64> {
-        let cost = |(place, charge): (usize, Charge<'_>)| match self.measured_at(place) {
+        let is_measured = self.0.iter().any(|reserved| reserved.measured.is_some());
+        let cost = |(charge, reserved): (Charge<'_>, &ReservedCharge)| match &reserved.measured {
             Some(measured) => used.min(measured.most),
-            None if !self.measured.is_empty() => charge.cost,
-            None => match charge.pay {
-                Pay::IfRefused { .. } => charge.cost,
-                _ => charge.cost.checked_div(self.times).unwrap_or(1).saturating_mul(used),
-            },
+            None if is_measured || matches!(charge.pay, Pay::IfRefused { .. }) => charge.cost,
+            None => charge.cost.checked_div(reserved.times).unwrap_or(1).saturating_mul(used),
         };
-        plan.charges().enumerate().map(cost).collect()
+        plan.charges().zip(&self.0).map(cost).collect()
     }
 
     fn costs_by(&self, plan: &Plan, pairs: &[(&str, &str)]) -> Result<Vec<u64>, Malformed> {
-        let given = |attribute: &str| pairs.iter().find(|(name, _)| matching::names(name, attribute));
-        if !self.measured.iter().any(|measured| given(&measured.attribute).is_some()) {
+        let given = |measured: &Measured| {
+            pairs.iter().find(|(name, _)| matching::names(name, &measured.attribute)).map(|(_, text)| *text)
+        };
+        if !self.measured().any(|measured| given(measured).is_some()) {
             return Err(Malformed::NothingMeasured(self.help()));
         }
-        let cost = |(place, charge): (usize, Charge<'_>)| {
-            let measured = self.measured_at(place);
-            let Some((measured, (_, text))) =
-                measured.and_then(|measured| Some((measured, given(&measured.attribute)?)))
-            else {
-                return Ok(charge.cost);
-            };
+        let cost = |(charge, reserved): (Charge<'_>, &ReservedCharge)| {
+            let measured = reserved.measured.as_ref().and_then(|one| Some((one, given(one)?)));
+            let Some((measured, text)) = measured else { return Ok(charge.cost) };
             let units = resolve::measured(text, measured.most)
                 .ok_or_else(|| Malformed::UnreadableCost { attribute: measured.attribute.to_string() })?;
-            Ok(units.saturating_mul(measured.times.max(1)).min(MAX_COST))
+            Ok(units.saturating_mul(reserved.times.max(1)).min(MAX_COST))
         };
-        plan.charges().enumerate().map(cost).collect()
+        plan.charges().zip(&self.0).map(cost).collect()
     }
 
-    fn measured_at(&self, place: usize) -> Option<&Measured> {
-        self.measured.iter().find(|measured| measured.place == place)
+    fn measured(&self) -> impl Iterator<Item = &Measured> {
+        self.0.iter().filter_map(|reserved| reserved.measured.as_ref())
     }
 
     /// What to send instead.
     fn help(&self) -> String {
-        let mut names: Vec<&str> = self.measured.iter().map(|measured| &*measured.attribute).collect();
-        names.dedup();
+        let names: BTreeSet<&str> = self.measured().map(|measured| &*measured.attribute).collect();
         if names.is_empty() {
             "none takes its cost from an attribute: send `cost`".to_owned()
         } else {
-            format!("its rules read {}", names.join(", "))
+            format!("its rules read {}", Vec::from_iter(names).join(", "))
         }
+    }
+}
+
+impl Measured {
+    fn of(part: &Part, domain: &Domain) -> Option<Self> {
+        let rule = domain.rules.get(part.rule()? as usize).filter(|_| !part.is_gate())?;
+        let Cost::Attribute { attribute, most, .. } = rule.cost else { return None };
+        Some(Self { attribute: domain.names.name(attribute).into(), most })
     }
 }

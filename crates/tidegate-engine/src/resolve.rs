@@ -173,7 +173,7 @@ impl<'a, 'v> Writer<'a, 'v> {
             };
             let mut part = Part { class, ..part(chosen, at, (numbers, cost)) };
             if limit.admits_nothing() {
-                part.kind = Kind::Nothing;
+                part.kind = Kind::ZeroLimit;
             }
             charged += u8::from(self.push_part(&key, (numbers, self.pay(rule, chosen, numbers)), part)?);
         }
@@ -203,7 +203,7 @@ impl<'a, 'v> Writer<'a, 'v> {
         let at = LimitAt { rule: 0, tier: Tier::Override, limit: 0 };
         let mut part = part(chosen, at, (&limit, cost));
         if amount == 0 {
-            part.kind = Kind::Nothing;
+            part.kind = Kind::ZeroLimit;
         }
         let pay = if asked.charging == Charging::Late { Pay::Always } else { Pay::IfAdmitted };
         let facts = &self.matches.views.first.facts;
@@ -253,25 +253,26 @@ impl<'a, 'v> Writer<'a, 'v> {
             if let Some(other) = self.plan.find(key.as_ref()) {
                 let is_beside = other.group == group;
                 let (held_to, others_pay) = (*other.limit, other.pay);
-                if is_beside && limit.capacity() < held_to.capacity() {
-                    self.plan.replace_limit(key.as_ref(), limit);
-                } else {
+                if !is_beside || held_to.capacity() < limit.capacity() {
                     limit = held_to;
                 }
                 if is_beside {
-                    pay = others_pay;
+                    pay = if others_pay == Pay::Always { others_pay } else { pay };
+                    self.plan.replace(key.as_ref(), limit, pay);
                 }
             }
         }
         let is_peek = part.descriptor.is_some_and(|place| self.is_peek(place));
         let cost = match part.kind {
             _ if is_peek => 0,
-            Kind::Nothing => part.cost.saturating_mul(2),
+            Kind::ZeroLimit => part.cost.saturating_mul(2),
             _ => part.cost,
         };
         if is_peek {
             part.cost = 0;
-            part.kind = if part.kind == Kind::Nothing { Kind::Nothing } else { Kind::Peek };
+            if part.kind != Kind::ZeroLimit {
+                part.kind = Kind::Peek;
+            }
         }
         self.plan.charge_prepared_when(key, &limit, cost, pay).map_err(Malformed::from)
     }
@@ -317,7 +318,7 @@ impl<'a, 'v> Writer<'a, 'v> {
         }
     }
 
-    /// When a charge pays: as the rule says, and not at all for what is held to it without counting.
+    /// When a charge pays. Requests that a rule does not count (`count`) are judged and never charged.
     fn pay(&self, rule: &Rule, chosen: &Chosen, limit: &Limit) -> Pay {
         let holds_slots = limit.term_us().is_some();
         let is_of_tree = matches!(chosen.source, Source::Tree { .. });
@@ -445,7 +446,9 @@ fn units(cost: &Cost, facts: &Facts<'_>) -> Result<u64, Unreadable> {
 
 /// The number of an attribute that holds a cost, within the rule's bound; `None` if it is no whole number.
 pub(crate) fn measured(text: &str, most: u64) -> Option<u64> {
-    text.trim().parse::<u64>().ok().map(|units| units.min(most))
+    let digits = text.trim();
+    let is_whole = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    is_whole.then(|| digits.parse().unwrap_or(u64::MAX).min(most))
 }
 
 /// Whether what happens past the limits of a rule is that the request is refused or held back.

@@ -77,7 +77,11 @@ fn alone(decision: &mut Decision, rule: u32) {
 #[cold]
 fn undecided(decision: &mut Decision, trouble: Trouble, last: &Question<'_>) {
     let has_rule = |part: &&Part| part.enforced && !part.is_gate();
-    let class_of = |part: &Part| Some(effective(decision.rule_of(part)?, part));
+    // A limit of 0 refuses whatever the counters say.
+    let class_of = |part: &Part| match part.kind {
+        Kind::ZeroLimit if part.cost > 0 => Some(Class::Strict),
+        _ => Some(effective(decision.rule_of(part)?, part)),
+    };
     let parts = decision.meaning.parts.iter().filter(has_rule);
     let class = parts.filter_map(class_of).max().unwrap_or_default();
     by_class(decision, (class, trouble), last);

@@ -7,6 +7,9 @@ use std::sync::{PoisonError, RwLock};
 /// The most unknown domains that are counted by name; all further ones are counted together.
 pub const MAX_UNKNOWN_DOMAINS: usize = 20;
 
+/// The name under which further domains are counted together.
+pub const OTHER_DOMAINS: &str = "other";
+
 /// Counts by name.
 #[derive(Debug, Default)]
 pub struct UnknownDomains {
@@ -17,7 +20,8 @@ pub struct UnknownDomains {
 impl UnknownDomains {
     #[cold]
     pub(crate) fn note(&self, name: &str) {
-        if !self.is_counted(name) && !self.is_added(name) {
+        // The sum of all further names is called so in metrics.
+        if name == OTHER_DOMAINS || (!self.is_counted(name) && !self.is_added(name)) {
             self.others.fetch_add(1, Relaxed);
         }
     }

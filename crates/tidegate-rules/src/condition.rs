@@ -10,6 +10,7 @@ mod test;
 
 pub use facts::Facts;
 pub(crate) use facts::PLACES;
+pub(crate) use regex::groups_of_every_match;
 pub use regex::whole_value_regex;
 pub use test::Test;
 pub(crate) use test::unmapped;

@@ -7,7 +7,7 @@ use ipnet::IpNet;
 
 use crate::address;
 use crate::capture::Pattern;
-use crate::condition::{Condition, Test, whole_value_regex};
+use crate::condition::{Condition, Test, groups_of_every_match, whole_value_regex};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::glob::Glob;
 use crate::name::{AttributeId, Names};
@@ -302,7 +302,7 @@ impl Conditions<'_> {
             Ok(glob) if glob.is_literal() => Some(exact(text)),
             Ok(glob) => {
                 for (index, name) in glob.capture_names().enumerate() {
-                    self.captures.add(name, attribute, Pattern::Glob(glob.clone(), index));
+                    self.captures.add(name, attribute, (Pattern::Glob(glob.clone(), index), true));
                 }
                 Some(Test::Glob(glob))
             }
@@ -318,9 +318,11 @@ impl Conditions<'_> {
     fn regex(&mut self, attribute: AttributeId, text: &str, at: Span) -> Option<Test> {
         match whole_value_regex(text) {
             Ok(regex) => {
+                let always = groups_of_every_match(text);
                 for (group, name) in regex.capture_names().enumerate() {
                     if let Some(name) = name {
-                        self.captures.add(name, attribute, Pattern::Regex(regex.clone(), group));
+                        let pattern = Pattern::Regex(regex.clone(), group);
+                        self.captures.add(name, attribute, (pattern, always.contains(name)));
                     }
                 }
                 Some(Test::Regex(regex))

@@ -8,15 +8,12 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant, SystemTime};
 
 use tidegate_core::Timestamp;
-use tidegate_core::clock::ClockDial;
+use tidegate_core::clock::{ClockDial, ClockLook};
 use tidegate_wire::door::Clock;
 use tokio::time::{MissedTickBehavior, interval};
 
 /// How often the wall clock is looked at.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
-
-/// Readings of two clocks that were taken further apart than this are not compared.
-const READING_APART: Duration = Duration::from_millis(10);
 
 /// The clock of a server.
 #[derive(Debug)]
@@ -61,17 +58,13 @@ impl WallClock {
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             looks.tick().await;
-            let (before, wall_us) = (self.started.elapsed(), wall_us());
-            let apart = self.started.elapsed().saturating_sub(before);
-            // A thread that was held up between the readings would see a difference that is not there.
-            if apart <= READING_APART {
-                self.correct(whole_us(before + apart / 2), wall_us);
+            if let Some(look) = self.dial.follow(|| whole_us(self.started.elapsed()), wall_us) {
+                self.note(look);
             }
         }
     }
 
-    fn correct(&self, monotonic_us: u64, wall_us: u64) {
-        let look = self.dial.correct(monotonic_us, wall_us);
+    fn note(&self, look: ClockLook) {
         self.difference_us.store(look.difference_us, Relaxed);
         if look.stepped {
             let is_ahead = look.difference_us > 0;
@@ -112,12 +105,13 @@ mod tests {
     #[test]
     fn counts_steps_by_direction() {
         let clock = WallClock::showing(START_US);
-        clock.correct(1_000_000, START_US + 1_000_000);
-        clock.correct(2_000_000, START_US + 2_900_000);
+        let look = |monotonic_us, wall_us| clock.note(clock.dial.correct(monotonic_us, wall_us));
+        look(1_000_000, START_US + 1_000_000);
+        look(2_000_000, START_US + 2_900_000);
         assert_eq!(clock.steps(), [("forward", 0), ("back", 0)], "a small difference is slewed");
         assert_eq!(clock.difference_us(), 900_000);
-        clock.correct(3_000_000, START_US + 86_400_000_000);
-        clock.correct(4_000_000, START_US + 4_000_000);
+        look(3_000_000, START_US + 86_400_000_000);
+        look(4_000_000, START_US + 4_000_000);
         assert_eq!(clock.steps(), [("forward", 1), ("back", 1)]);
     }
 
@@ -126,7 +120,7 @@ mod tests {
         let clock = Arc::new(WallClock::showing(START_US));
         let read = clock.reader();
         let later = START_US + 86_400_000_000;
-        clock.correct(0, later);
+        clock.dial.correct(0, later);
         assert!(read().as_micros() >= later);
     }
 

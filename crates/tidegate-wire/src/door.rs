@@ -9,6 +9,8 @@ mod flight;
 mod patience;
 #[cfg(any(feature = "http", feature = "v1"))]
 pub(crate) mod question;
+#[cfg(any(feature = "http", feature = "v1", feature = "resp"))]
+mod commit;
 #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
 mod budget;
 #[cfg(any(feature = "http", feature = "rls"))]
@@ -37,6 +39,9 @@ pub use settings::{DoorSettings, Undecided};
 pub use told::{DecisionId, Told, decision_id};
 
 pub(crate) use told::Viewed;
+
+#[cfg(any(feature = "http", feature = "v1", feature = "resp"))]
+pub(crate) use commit::Commit;
 
 #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
 pub(crate) use at_once::at_once;

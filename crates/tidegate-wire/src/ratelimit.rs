@@ -132,7 +132,11 @@ async fn decide<S: Store + 'static>(door: &Door<S>, request: &Request<'_>) -> Re
         let descriptors = request.descriptors(|asked| u64::from(asked.turn() == Turn::Peek));
         let check = request.check_within(&descriptors, door.left(request.patience));
         let peeked = Box::pin(door.peek(&check)).await?;
-        if !peeked.allowed() || !request.any(Turn::Charge) {
+        if !peeked.allowed() {
+            Box::pin(charge_late(door, request)).await?;
+            return Ok(peeked);
+        }
+        if !request.any(Turn::Charge) {
             return Ok(peeked);
         }
     }
@@ -141,6 +145,16 @@ async fn decide<S: Store + 'static>(door: &Door<S>, request: &Request<'_>) -> Re
         Turn::Peek | Turn::Refund => 0,
     });
     door.check(&request.check_within(&descriptors, door.left(request.patience))).await
+}
+
+/// Charges the costs that count even if the request is refused: those that descriptors bring.
+async fn charge_late<S: Store + 'static>(door: &Door<S>, request: &Request<'_>) -> Result<(), Malformed> {
+    if request.descriptors.iter().any(Asked::is_late) {
+        let cost = |asked: &Asked<'_>| if asked.is_late() { request.hits_of(asked) } else { 0 };
+        let descriptors = request.descriptors(cost);
+        door.check(&request.check_within(&descriptors, door.left(request.patience))).await?;
+    }
+    Ok(())
 }
 
 /// Whether it was refused by no rule and no count at all.

@@ -13,7 +13,7 @@ use tonic::metadata::MetadataMap;
 use tonic::{Extensions, Request, Response, Status};
 
 use crate::door::question::{self, Ask, Asked, Question};
-use crate::door::{Door, milliseconds};
+use crate::door::{Commit, Door, milliseconds};
 use crate::rls::deadline;
 use crate::trust::Caller;
 
@@ -109,9 +109,10 @@ impl<S: Store + 'static> Limits for Service<S> {
     async fn commit(&self, request: Request<proto::CommitRequest>) -> Answer<proto::CommitResponse> {
         let (metadata, extensions, proto::CommitRequest { id, cost, attributes }) = request.into_parts();
         let id = question::ticket(&id).map_err(|wrong| self.malformed(wrong))?;
-        let commit = question::Commit::new(id, cost, attributes.into_iter().collect());
-        let commit = commit.map_err(|wrong| self.malformed(wrong))?;
-        let came = self.door.commit_for(commit, self.caller(&metadata, &extensions)).await;
+        let commit = Commit::new(id, cost, attributes.into_iter().collect());
+        let mut commit = commit.map_err(|wrong| self.malformed(wrong))?;
+        commit.keep_what_counts(&self.door.settings().trust, self.caller(&metadata, &extensions));
+        let came = self.door.commit_sent(&commit).await;
         settled(&came.map_err(|malformed| refused(&malformed))?, proto::CommitResponse {})
     }
 

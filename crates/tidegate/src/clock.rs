@@ -46,21 +46,24 @@ impl WallClock {
     fn now(&self) -> Timestamp {
         let monotonic_us = whole_us(self.started.elapsed());
         if monotonic_us >= self.next_look_us.load(Ordering::Relaxed) {
-            self.look(monotonic_us, wall_us);
+            self.look(monotonic_us);
         }
         self.dial.at(monotonic_us)
     }
 
     /// Corrects the dial unless another thread does.
     #[cold]
-    fn look(&self, monotonic_us: u64, read_wall_us: impl FnOnce() -> u64) {
+    fn look(&self, monotonic_us: u64) {
+        if self.takes_look(monotonic_us) {
+            self.dial.follow(|| whole_us(self.started.elapsed()), wall_us);
+        }
+    }
+
+    fn takes_look(&self, monotonic_us: u64) -> bool {
         let due = self.next_look_us.load(Ordering::Relaxed);
         let next = monotonic_us.saturating_add(BETWEEN_LOOKS_US);
-        let is_ours = due <= monotonic_us
-            && self.next_look_us.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-        if is_ours {
-            self.dial.correct(monotonic_us, read_wall_us());
-        }
+        due <= monotonic_us
+            && self.next_look_us.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 }
 
@@ -159,10 +162,8 @@ mod tests {
             dial: ClockDial::new(0, START_US),
             next_look_us: AtomicU64::new(BETWEEN_LOOKS_US),
         };
-        clock.look(999_999, || panic!("it is too early"));
-        clock.look(1_000_000, || START_US + 3_601_000_000);
-        assert_eq!(clock.dial.at(1_000_000).as_micros(), START_US + 3_601_000_000);
-        clock.look(1_500_000, || panic!("another thread has just looked"));
+        let takes = [999_999, 1_000_000, 1_500_000, 2_000_000].map(|us| clock.takes_look(us));
+        assert_eq!(takes, [false, true, false, true]);
     }
 
     #[test]

@@ -117,7 +117,7 @@ fn domain(which: &Which, named: Option<&str>, asking: &Asking) -> Result<Option<
     Ok(Some(sole.unwrap_or(DEFAULT_DOMAIN).to_owned()))
 }
 
-/// Asks on a terminal whether these switches may go too. Elsewhere nobody can be asked, and that is wrong usage.
+/// Asks on a terminal whether these switches may go too. Without a terminal, scripts have to pass `--yes`.
 fn confirm(dropped: &[String]) -> Result<(), Failure> {
     let said = format!("this drops narrower switches as well:\n  {}\n", dropped.join("\n  "));
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {

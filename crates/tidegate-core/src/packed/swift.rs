@@ -207,7 +207,7 @@ fn buckets(
         let newest = newest + cost;
         let counts = fit(newest, half)? << half | oldest;
         let left = low(index, index_bits) << (PACKED_BITS - index_bits) | counts;
-        // One unit more is there once one less counts: of the oldest, or of the newest if nothing is left of that.
+        // The next unit is available when one has faded: of the oldest count, or else of the newest.
         let next_at_us = match wanted.checked_sub(newest + 1) {
             Some(room) => start_us + faded_us(room, oldest),
             None => start_us + length_us + faded_us(wanted.saturating_sub(1), newest),

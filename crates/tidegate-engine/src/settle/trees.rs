@@ -42,7 +42,7 @@ impl Decision {
     fn amount_of(&self, part: &Part) -> u64 {
         let made = part.made.and_then(|place| self.meaning.made.get(usize::from(place)));
         match (part.kind, made) {
-            (Kind::Nothing, _) => 0,
+            (Kind::ZeroLimit, _) => 0,
             (_, Some(limit)) => limit.capacity(),
             _ => self.rule_limit_of(part).map_or(0, tidegate_rules::rule::RuleLimit::capacity),
         }

@@ -50,9 +50,8 @@ impl Written<'_> {
 }
 
 fn partial(name: &str, item: &Node) -> Diagnostic {
-    let message = format!(
-        "only some alternatives capture `{name}`: requests of the others are not limited by this rule"
-    );
+    let message =
+        format!("some requests match without capturing `{name}`: they are not limited by this rule");
     Diagnostic::warning("partial-capture", item.span, message)
-        .help(format!("capture `{{{name}}}` in each of them, or give the others a rule of their own"))
+        .help(format!("capture `{{{name}}}` in each alternative, or give these requests a rule of their own"))
 }

@@ -1,6 +1,9 @@
 //! Regular expressions that must match the whole of a value.
 
+use std::collections::HashSet;
+
 use regex::{Error, Regex, RegexBuilder};
+use regex_syntax::hir::{Hir, HirKind};
 
 /// The most bytes that one compiled expression may take.
 const MOST_BYTES: usize = 1 << 20;
@@ -23,6 +26,28 @@ pub fn whole_value_regex(pattern: &str) -> Result<Regex, String> {
     build(&format!("^(?:{pattern})$"))
         .or_else(|_| build(&format!("^(?:{pattern}\n)$")))
         .map_err(|error| said(&error))
+}
+
+/// The named groups of a pattern that take part in each of its matches.
+pub(crate) fn groups_of_every_match(pattern: &str) -> HashSet<String> {
+    regex_syntax::parse(pattern).map(|hir| groups(&hir)).unwrap_or_default()
+}
+
+fn groups(hir: &Hir) -> HashSet<String> {
+    match hir.kind() {
+        HirKind::Capture(group) => {
+            let mut found = groups(&group.sub);
+            found.extend(group.name.as_deref().map(str::to_owned));
+            found
+        }
+        HirKind::Concat(parts) => parts.iter().flat_map(groups).collect(),
+        HirKind::Repetition(repeated) if repeated.min > 0 => groups(&repeated.sub),
+        HirKind::Alternation(branches) => {
+            let all = branches.iter().map(groups);
+            all.reduce(|one, other| one.intersection(&other).cloned().collect()).unwrap_or_default()
+        }
+        _ => HashSet::new(),
+    }
 }
 
 fn build(pattern: &str) -> Result<Regex, Error> {

@@ -37,9 +37,10 @@ pub(crate) struct Sources {
 }
 
 impl Captures {
-    pub(super) fn add(&mut self, name: &str, attribute: AttributeId, pattern: Pattern) {
+    /// Adds a capture of a pattern; `always` says whether every match of the pattern has it.
+    pub(super) fn add(&mut self, name: &str, attribute: AttributeId, (pattern, always): (Pattern, bool)) {
         let source = CaptureSource { attribute, pattern, branches: Vec::new() };
-        self.found.push(Captured { name: name.to_owned(), source, always: true });
+        self.found.push(Captured { name: name.to_owned(), source, always });
     }
 
     pub(super) fn len(&self) -> usize {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tidegate_engine::observe::{Came, DURATION_BUCKETS_NS, Observed, RuleCounts};
+use tidegate_engine::unknown::OTHER_DOMAINS;
 
 use tidegate_rules::rule::Mode;
 use tidegate_wire::door::Door;
@@ -154,7 +155,7 @@ fn unknown_domains(text: &mut Text, metrics: &Metrics) {
     for (domain, count) in unknown.named() {
         text.value(&[("domain", &domain)], count);
     }
-    text.value(&[("domain", OTHER)], unknown.others());
+    text.value(&[("domain", OTHER_DOMAINS)], unknown.others());
 }
 
 /// What passed without a count, and what was too much of that.

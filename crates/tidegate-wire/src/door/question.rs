@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use tidegate_core::{Ticket, Timestamp};
-use tidegate_engine::check::{MAX_COST, validate_attributes};
-use tidegate_engine::{Check, Decision, Descriptor, Malformed, Settled, Used};
+use tidegate_engine::{Check, Decision, Descriptor, Malformed};
 use tidegate_store::{Hold, Store};
 
 use super::{DEFAULT_HOLD_MS, Door, Patience};
@@ -114,65 +113,6 @@ impl Question {
 impl Pairs<'_> {
     pub(crate) fn descriptors(&self) -> Vec<Descriptor<'_>> {
         self.entries.iter().map(|entries| Descriptor::new(entries)).collect()
-    }
-}
-
-/// A commit: what a reservation really used.
-#[derive(Debug)]
-pub(crate) struct Commit {
-    pub(crate) id: Ticket,
-    used: OwnUsed,
-}
-
-/// What was used, owned.
-enum OwnUsed {
-    Cost(u64),
-    Attributes(Vec<(String, String)>),
-}
-
-/// Values may be secret.
-impl std::fmt::Debug for OwnUsed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if matches!(self, Self::Cost(_)) { "Cost" } else { "Attributes" })
-    }
-}
-
-impl Commit {
-    /// A commit by a cost or by attributes; what is wrong with it.
-    pub(crate) fn new(
-        id: Ticket,
-        cost: Option<u64>,
-        attributes: Vec<(String, String)>,
-    ) -> Result<Self, String> {
-        let used = match cost {
-            Some(_) if !attributes.is_empty() => {
-                return Err("`cost` and `attributes` both say what was used; send one of them".to_owned());
-            }
-            Some(cost) if cost > MAX_COST => return Err(format!("a cost of {cost} is more than {MAX_COST}")),
-            Some(cost) => OwnUsed::Cost(cost),
-            None if attributes.is_empty() => {
-                return Err("there is no `cost` and no `attributes`; say what was used".to_owned());
-            }
-            None => {
-                let valid = validate_attributes(&borrowed(&attributes));
-                valid.map_err(|malformed| malformed.to_string())?;
-                OwnUsed::Attributes(attributes)
-            }
-        };
-        Ok(Self { id, used })
-    }
-}
-
-impl<S: Store + 'static> Door<S> {
-    /// Settles a reservation by what the caller's word counts for.
-    pub(crate) async fn commit_for(&self, mut commit: Commit, caller: Caller) -> Result<Settled, Malformed> {
-        match &mut commit.used {
-            OwnUsed::Cost(cost) => self.commit(commit.id, Used::Cost(*cost)).await,
-            OwnUsed::Attributes(attributes) => {
-                self.settings().trust.filter(caller, attributes);
-                self.commit(commit.id, Used::Attributes(&borrowed(attributes))).await
-            }
-        }
     }
 }
 

@@ -294,9 +294,16 @@ impl Line {
     }
 }
 
+/// Beyond these bounds no nearest domain is looked for: the search is quadratic in the length of names.
+const MAX_NEAREST_BYTES: usize = 64;
+const MAX_NEAREST_DOMAINS: usize = 64;
+
 #[cold]
 fn nearest_domain<S: Store + 'static>(door: &Door<S>, asked: &str) -> Option<String> {
     let snapshot = door.engine().snapshot();
+    if asked.len() > MAX_NEAREST_BYTES || snapshot.domains().count() > MAX_NEAREST_DOMAINS {
+        return None;
+    }
     nearest(asked, snapshot.domains().map(|domain| &*domain.name)).map(str::to_owned)
 }
 

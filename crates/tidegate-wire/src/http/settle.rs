@@ -15,8 +15,7 @@ use super::body::{self, ContentType};
 use super::fields::{Fields, Wrong};
 use super::question::attributes;
 use super::reply::Reply;
-use crate::door::question::{self, Commit};
-use crate::door::{Door, milliseconds};
+use crate::door::{Commit, Door, milliseconds, question};
 use crate::problem::Problem;
 
 /// It is settled.
@@ -38,11 +37,12 @@ pub(super) struct Renewed {
 
 pub(super) async fn commit<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Reply {
     let caller = door.settings().trust.caller(request.extensions().get(), request.headers());
-    let commit = match read_commit_of(&door, request).await {
+    let mut commit = match read_commit_of(&door, request).await {
         Ok(commit) => commit,
         Err(problem) => return body::refuse(&door, &problem),
     };
-    match door.commit_for(commit, caller).await {
+    commit.keep_what_counts(&door.settings().trust, caller);
+    match door.commit_sent(&commit).await {
         Ok(settled) => respond(&settled),
         Err(malformed) => body::respond(&misunderstood(&malformed)),
     }

@@ -119,9 +119,14 @@ impl Asked<'_> {
     fn charging(&self) -> Charging {
         match self.turn() {
             Turn::Peek => Charging::Peek,
-            Turn::Charge if self.hits.is_some() => Charging::Late,
+            Turn::Charge if self.is_late() => Charging::Late,
             Turn::Charge | Turn::Refund => Charging::IfAdmitted,
         }
+    }
+
+    /// Whether it brings a cost that is charged in any case.
+    pub(super) fn is_late(&self) -> bool {
+        self.turn() == Turn::Charge && self.hits.is_some()
     }
 
     pub(super) fn turn(&self) -> Turn {

@@ -3,12 +3,13 @@
 use tidegate_core::Ticket;
 
 use super::decode::Words;
-use super::question::{self, Commit, Question};
+use super::question::{self, Question};
 use super::reply::Protocol;
 use super::table::{self, Entry, Which};
 use super::throttle::{self, Form, Known};
 use super::words::number;
 use super::wrong::Wrong;
+use crate::door::Commit;
 use crate::trust::{Caller, Trust};
 
 /// What is to be done.
@@ -24,7 +25,7 @@ pub(super) enum Ask<'b> {
     Throttle(throttle::Question<'b>),
     Check(Question<'b>),
     Reserve(Box<Question<'b>>),
-    Commit(Box<Commit<'b>>),
+    Commit(Box<Commit>),
     Cancel(Ticket),
     Refund(Box<Question<'b>>),
     Release(Ticket),
@@ -89,7 +90,7 @@ impl<'b> Command<'b> {
             Which::Throttle => Self::Ask(throttle(Form::Throttlecrab, known)?),
             Which::Check => Self::Ask(Ask::Check(Question::read(entry, words)?)),
             Which::Reserve => Self::Ask(Ask::Reserve(Box::new(Question::read(entry, words)?))),
-            Which::Commit => Self::Ask(Ask::Commit(Box::new(Commit::read(entry, words)?))),
+            Which::Commit => Self::Ask(Ask::Commit(Box::new(question::commit(entry, words)?))),
             Which::Cancel => Self::Ask(Ask::Cancel(question::ticket(word(1))?)),
             Which::Refund => Self::Ask(Ask::Refund(Box::new(Question::read(entry, words)?))),
             Which::Release => Self::Ask(Ask::Release(question::ticket(word(1))?)),

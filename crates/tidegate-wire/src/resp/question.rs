@@ -2,15 +2,15 @@
 
 use smallvec::SmallVec;
 use tidegate_core::Ticket;
-use tidegate_engine::check::{MAX_ATTRIBUTES, MAX_COST, validate_attributes};
-use tidegate_engine::{Check, Decision, LimitView, Settled, Used};
+use tidegate_engine::check::MAX_ATTRIBUTES;
+use tidegate_engine::{Check, Decision, LimitView, Settled};
 
 use super::decode::Words;
 use super::reply::Replies;
 use super::table::Entry;
 use super::words::number;
 use super::wrong::Wrong;
-use crate::door::decision_id;
+use crate::door::{Commit, decision_id};
 use crate::trust::{Caller, Trust};
 
 /// What stands before the cost: in capitals, because an attribute may have that name too.
@@ -50,36 +50,12 @@ impl std::fmt::Debug for Question<'_> {
     }
 }
 
-/// A commit: what a reservation really used.
-pub(super) struct Commit<'b> {
-    pub(super) id: Ticket,
-    attributes: Pairs<'b>,
-    cost: Option<u64>,
-}
-
-impl<'b> Commit<'b> {
-    /// Reads `id attribute value …` or `id COST n`.
-    pub(super) fn read(entry: &Entry, words: &Words<'_, 'b>) -> Result<Self, Wrong> {
-        let id = ticket(words.get(1).unwrap_or_default())?;
-        let (attributes, cost) = attributes_and_cost(entry, words)?;
-        if cost.is_some() && !attributes.is_empty() {
-            return Err(Wrong::new("COST and attributes both say what was used; send one of them"));
-        }
-        if cost.is_some_and(|cost| cost > MAX_COST) {
-            return Err(Wrong::new(format!("COST is more than {MAX_COST}")));
-        }
-        validate_attributes(&attributes).map_err(|malformed| Wrong::new(malformed.to_string()))?;
-        Ok(Self { id, attributes, cost })
-    }
-
-    /// Leaves out what the caller claims without being trusted.
-    pub(super) fn keep_what_counts(&mut self, trust: &Trust, caller: Caller) {
-        self.attributes.retain(|(attribute, _)| !trust.ignores(caller, attribute));
-    }
-
-    pub(super) fn used(&self) -> Used<'_> {
-        self.cost.map_or(Used::Attributes(&self.attributes), Used::Cost)
-    }
+/// Reads a commit: `id attribute value …` or `id COST n`.
+pub(super) fn commit(entry: &Entry, words: &Words<'_, '_>) -> Result<Commit, Wrong> {
+    let id = ticket(words.get(1).unwrap_or_default())?;
+    let (attributes, cost) = attributes_and_cost(entry, words)?;
+    let attributes = attributes.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    Commit::new(id, cost, attributes.collect()).map_err(Wrong::new)
 }
 
 /// Reads `[attribute value …] [COST n]` behind the first two words.

@@ -45,7 +45,7 @@ async fn ask<S: Store + 'static>(door: &Door<S>, ask: &Ask<'_>, replies: &mut Re
     }
 }
 
-/// What is asked less often is apart, so that checks do not carry its room about.
+/// Apart and boxed, to keep the future of a check small.
 async fn settle<S: Store + 'static>(door: &Door<S>, ask: &Ask<'_>, replies: &mut Replies) {
     let refused = |malformed: Malformed, replies: &mut Replies| {
         Wrong::new(malformed.to_string()).write(replies);
@@ -58,7 +58,7 @@ async fn settle<S: Store + 'static>(door: &Door<S>, ask: &Ask<'_>, replies: &mut
                 Err(malformed) => refused(malformed, replies),
             }
         }
-        Ask::Commit(commit) => match door.commit(commit.id, commit.used()).await {
+        Ask::Commit(commit) => match door.commit_sent(commit).await {
             Ok(settled) => question::settled(&settled, replies),
             Err(malformed) => refused(malformed, replies),
         },
