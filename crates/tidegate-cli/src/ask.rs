@@ -35,7 +35,7 @@ pub(crate) fn pairs(words: &[String]) -> Result<Pairs, Failure> {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         Some(_) => Err(Failure::Usage("an attribute lacks its name\nhint: write name=value".to_owned())),
         None => Err(Failure::Usage(format!(
-            "`{word}` is no attribute\nhint: write name=value, such as path=/v1/orders"
+            "`{word}` has no value\nhint: write name=value, such as path=/v1/orders"
         ))),
     };
     words.iter().map(pair).collect()

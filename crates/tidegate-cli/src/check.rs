@@ -12,7 +12,7 @@ use crate::output::{Format, print};
 /// Asks a running server whether a request may pass. Exit code 5 if not.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidegate check --domain api api_key=k1 path=/v1/orders method=POST\n  tidegate check --peek api_key=k1 && echo would pass\n\nThe id that is printed names the decision, for `tidegate release`, `commit` and `cancel`.\n\nExit codes: 0 allowed, 1 the rules have no such domain, 5 denied, 4 unreachable or unauthorised."
+    after_help = "Examples:\n  tidegate check --domain api api_key=k1 path=/v1/orders method=POST\n  tidegate check --peek api_key=k1 && echo would pass\n  tidegate check --reserve user=a tokens=1000\n\nThe id that is printed names the decision: for `tidegate release` if it holds a slot, for `commit` and `cancel` with --reserve.\n\nExit codes: 0 allowed, 1 the rules have no such domain, 5 denied, 4 unreachable or unauthorised."
 )]
 pub(crate) struct CheckArgs {
     /// Attributes, as name=value
@@ -29,6 +29,9 @@ pub(crate) struct CheckArgs {
     /// Only ask: charge nothing
     #[arg(long)]
     peek: bool,
+    /// Charge an estimate that `tidegate commit` or `cancel` settles within a minute
+    #[arg(long, conflicts_with = "peek")]
+    reserve: bool,
     /// How to print
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -41,7 +44,11 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     if let Some(domain) = &args.domain {
         body["domain"] = json!(domain);
     }
-    let path = if args.peek { "/v1/peek" } else { "/v1/check" };
+    let path = match (args.peek, args.reserve) {
+        (true, _) => "/v1/peek",
+        (_, true) => "/v1/reserve",
+        _ => "/v1/check",
+    };
     let (status, answer) = Client::new(&args.server)?.post(path, &body)?;
     let Some(decision) = answer["decision"].as_str() else {
         let detail = answer["detail"].as_str().or(answer["title"].as_str()).unwrap_or("no reason given");

@@ -10,7 +10,7 @@ use crate::output::{Format, print};
 /// The decision and the server that holds it.
 #[derive(Args, Debug)]
 struct Held {
-    /// The id of the decision, as `check` prints it
+    /// The id of the decision, as `check` prints it; `commit` and `cancel` want that of `check --reserve`
     id: String,
     /// The server's HTTP door; if it wants a token, TIDEGATE_TOKEN_FILE names its file
     #[arg(long, default_value = "http://127.0.0.1:8080", env = "TIDEGATE_SERVER")]

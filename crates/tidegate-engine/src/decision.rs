@@ -237,7 +237,9 @@ impl Decision {
     /// Whether the request was refused and that limit is one of those that did: its word counts, or it is a quota and
     /// every quota is over.
     pub fn refused_by(&self, view: &LimitView<'_>) -> bool {
-        let quotas_over = || self.limits().filter(LimitView::is_quota).all(|quota| !quota.allows());
+        let quotas_over = || {
+            self.limits().filter(LimitView::is_tree_quota).all(|quota| quota.is_quota() && !quota.allows())
+        };
         !self.allowed() && (view.refuses() || (view.is_quota() && !view.allows() && quotas_over()))
     }
 
@@ -358,8 +360,11 @@ impl<'d> LimitView<'d> {
 
     /// Whether it refuses only together with all other quotas of the request.
     pub fn is_quota(&self) -> bool {
-        self.mode() == Mode::Enforce
-            && self.rule.and_then(|rule| rule.tree.as_ref()).is_some_and(|tree| tree.quota)
+        self.mode() == Mode::Enforce && self.is_tree_quota()
+    }
+
+    fn is_tree_quota(&self) -> bool {
+        self.rule.and_then(|rule| rule.tree.as_ref()).is_some_and(|tree| tree.quota)
     }
 
     /// Whether it lets the request pass: its verdict, and that its rule is not closed.

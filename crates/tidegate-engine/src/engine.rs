@@ -221,6 +221,7 @@ impl<S: Store> Engine<S> {
         let mut way = Way::new(&mut plan, &mut decision);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
+        refund::readable(&way).inspect_err(|_| self.observed.malformed())?;
         refund::keep_what_is_measured(&mut way, check);
         let is_given_back = self.refund_and_read(&mut way, charged_at).await;
         self.settle(&mut way, (check, Asked::ToSee))?;

@@ -1,11 +1,11 @@
-//! Which charges of a check a refund gives back.
+//! What a refund gives back of the charges of a check.
 
 use tidegate_rules::Domain;
 use tidegate_rules::rule::Cost;
 
-use crate::check::Check;
+use crate::check::{Check, Malformed};
 use crate::matching;
-use crate::meaning::Part;
+use crate::meaning::{Note, Part};
 use crate::way::Way;
 
 /// If the check names an attribute from which rules take their cost, what is given back is a measured number of units: the
@@ -16,6 +16,19 @@ pub(crate) fn keep_what_is_measured(way: &mut Way<'_>, check: &Check<'_>) {
     let is_measured: Vec<bool> = parts.iter().map(|part| is_measured(part, domain, check)).collect();
     if is_measured.contains(&true) {
         way.plan.set_costs(|place, cost| if is_measured.get(place) == Some(&true) { cost } else { 0 });
+    }
+}
+
+/// A refund whose cost cannot be read gives back nothing: the rule's default would be a guess.
+pub(crate) fn readable(way: &Way<'_>) -> Result<(), Malformed> {
+    let unreadable = way.decision.meaning.notes.iter().find(|(_, note)| *note == Note::UnreadableCost);
+    let domain = way.decision.domain();
+    let Some((domain, (rule, _))) = domain.zip(unreadable) else { return Ok(()) };
+    match domain.rules.get(*rule as usize).map(|rule| &rule.cost) {
+        Some(Cost::Attribute { attribute, .. }) => {
+            Err(Malformed::UnreadableCost { attribute: domain.names.name(*attribute).to_owned() })
+        }
+        _ => Ok(()),
     }
 }
 

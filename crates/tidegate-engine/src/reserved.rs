@@ -40,14 +40,8 @@ pub(crate) struct Reserved(Vec<ReservedCharge>);
 struct ReservedCharge {
     /// How many times the cost of one request it was charged.
     times: u64,
-    measured: Option<Measured>,
-}
-
-/// A cost that comes from an attribute.
-#[derive(Clone, Debug)]
-struct Measured {
-    attribute: Box<str>,
-    most: u64,
+    /// The attribute that its cost came from, if it came from one. The rule's `most` bounds estimates; what was used is known.
+    measured: Option<Box<str>>,
 }
 
 impl Reserved {
@@ -55,7 +49,7 @@ impl Reserved {
     pub(crate) fn new(check: &Check<'_>, domain: Option<&Domain>, parts: &[Part]) -> Self {
         let charge = |part: &Part| ReservedCharge {
             times: part.descriptor.and_then(|place| check.descriptor(place)?.cost).unwrap_or(check.cost),
-            measured: domain.and_then(|domain| Measured::of(part, domain)),
+            measured: domain.and_then(|domain| measured(part, domain)),
         };
         Self(parts.iter().map(charge).collect())
     }
@@ -71,7 +65,7 @@ impl Reserved {
     fn costs_of(&self, plan: &Plan, used: u64) -> Vec<u64> {
         let is_measured = self.0.iter().any(|reserved| reserved.measured.is_some());
         let cost = |(charge, reserved): (Charge<'_>, &ReservedCharge)| match &reserved.measured {
-            Some(measured) => used.min(measured.most),
+            Some(_) => used,
             None if is_measured || matches!(charge.pay, Pay::IfRefused { .. }) => charge.cost,
             None => charge.cost.checked_div(reserved.times).unwrap_or(1).saturating_mul(used),
         };
@@ -79,29 +73,29 @@ impl Reserved {
     }
 
     fn costs_by(&self, plan: &Plan, pairs: &[(&str, &str)]) -> Result<Vec<u64>, Malformed> {
-        let given = |measured: &Measured| {
-            pairs.iter().find(|(name, _)| matching::names(name, &measured.attribute)).map(|(_, text)| *text)
+        let given = |attribute: &str| {
+            pairs.iter().find(|(name, _)| matching::names(name, attribute)).map(|(_, text)| *text)
         };
-        if !self.measured().any(|measured| given(measured).is_some()) {
+        if !self.measured().any(|attribute| given(attribute).is_some()) {
             return Err(Malformed::NothingMeasured(self.help()));
         }
         let cost = |(charge, reserved): (Charge<'_>, &ReservedCharge)| {
-            let measured = reserved.measured.as_ref().and_then(|one| Some((one, given(one)?)));
-            let Some((measured, text)) = measured else { return Ok(charge.cost) };
-            let units = resolve::measured(text, measured.most)
-                .ok_or_else(|| Malformed::UnreadableCost { attribute: measured.attribute.to_string() })?;
+            let measured = reserved.measured.as_deref().and_then(|one| Some((one, given(one)?)));
+            let Some((attribute, text)) = measured else { return Ok(charge.cost) };
+            let units = resolve::measured(text, MAX_COST)
+                .ok_or_else(|| Malformed::UnreadableCost { attribute: attribute.to_owned() })?;
             Ok(units.saturating_mul(reserved.times.max(1)).min(MAX_COST))
         };
         plan.charges().zip(&self.0).map(cost).collect()
     }
 
-    fn measured(&self) -> impl Iterator<Item = &Measured> {
-        self.0.iter().filter_map(|reserved| reserved.measured.as_ref())
+    fn measured(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|reserved| reserved.measured.as_deref())
     }
 
     /// What to send instead.
     fn help(&self) -> String {
-        let names: BTreeSet<&str> = self.measured().map(|measured| &*measured.attribute).collect();
+        let names: BTreeSet<&str> = self.measured().collect();
         if names.is_empty() {
             "none takes its cost from an attribute: send `cost`".to_owned()
         } else {
@@ -110,10 +104,8 @@ impl Reserved {
     }
 }
 
-impl Measured {
-    fn of(part: &Part, domain: &Domain) -> Option<Self> {
-        let rule = domain.rules.get(part.rule()? as usize).filter(|_| !part.is_gate())?;
-        let Cost::Attribute { attribute, most, .. } = rule.cost else { return None };
-        Some(Self { attribute: domain.names.name(attribute).into(), most })
-    }
+fn measured(part: &Part, domain: &Domain) -> Option<Box<str>> {
+    let rule = domain.rules.get(part.rule()? as usize).filter(|_| !part.is_gate())?;
+    let Cost::Attribute { attribute, .. } = rule.cost else { return None };
+    Some(domain.names.name(attribute).into())
 }

@@ -444,11 +444,13 @@ fn units(cost: &Cost, facts: &Facts<'_>) -> Result<u64, Unreadable> {
     }
 }
 
-/// The number of an attribute that holds a cost, within the rule's bound; `None` if it is no whole number.
+/// The number of an attribute that holds a cost, within the rule's bound; `None` if it is no whole number. Some languages
+/// write whole numbers with a fraction of 0.
 pub(crate) fn measured(text: &str, most: u64) -> Option<u64> {
-    let digits = text.trim();
+    let (digits, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), "0"));
     let is_whole = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
-    is_whole.then(|| digits.parse().unwrap_or(u64::MAX).min(most))
+    let has_fraction = fraction.is_empty() || fraction.bytes().any(|digit| digit != b'0');
+    (is_whole && !has_fraction).then(|| digits.parse().unwrap_or(u64::MAX).min(most))
 }
 
 /// Whether what happens past the limits of a rule is that the request is refused or held back.

@@ -250,8 +250,12 @@ fn weigh(decision: &Decision) -> Weighed {
             weighed.degraded = Some(one.place);
         }
         weighed.exceeded |= one.part.kind == Kind::Peek && one.part.enforced && !one.allows();
-        if one.part.is_of_tree() && is_quota(decision, &one) {
-            weighed.quotas_over = Some(weighed.quotas_over.unwrap_or(true) && !one.allows());
+        if one.part.is_of_tree()
+            && let Some(mode) = quota_mode(decision, one.part)
+        {
+            // A quota in shadow mode always has room, as in envoyproxy/ratelimit.
+            let is_over = mode == Mode::Enforce && !one.allows();
+            weighed.quotas_over = Some(weighed.quotas_over.unwrap_or(true) && is_over);
         }
         if one.part.enforced && least.is_none_or(|least| has_less(one.verdict, least)) {
             (weighed.least_left, least) = (Some(one.place), Some(one.verdict));
@@ -266,13 +270,15 @@ fn degrades(decision: &Decision, one: &Judged<'_>) -> bool {
     rule.is_some_and(|rule| rule.action == Action::Degrade && rule.mode == Mode::Enforce)
 }
 
+/// The mode of a quota of a descriptor tree; `None` for all other limits.
 #[inline(never)]
+fn quota_mode(decision: &Decision, part: &Part) -> Option<Mode> {
+    let rule = decision.rule_of(part)?;
+    rule.tree.as_ref().filter(|tree| tree.quota).map(|_| rule.mode)
+}
+
 fn is_quota(decision: &Decision, one: &Judged<'_>) -> bool {
-    let tree = decision
-        .rule_of(one.part)
-        .filter(|rule| rule.mode == Mode::Enforce)
-        .and_then(|rule| rule.tree.as_ref());
-    tree.is_some_and(|tree| tree.quota)
+    quota_mode(decision, one.part) == Some(Mode::Enforce)
 }
 
 /// Of several refusals, the one with the longest wait; one that never passes goes before all. Ties in the rules' order.

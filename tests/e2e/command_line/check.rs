@@ -138,3 +138,19 @@ async fn unknown_domain_is_an_error() {
     let metrics = tidegate.metrics().await;
     assert!(metrics.contains("ratelimit_unknown_domain_total{domain=\"apo\"} 1\n"), "{metrics}");
 }
+
+#[tokio::test]
+async fn commands_reserve_and_commit() {
+    let rules = "domain: api\nrules: [{ name: tpm, by: [user], limit: 1000/h, cost: tokens }]\n";
+    let tidegate = Tidegate::with(rules).await;
+    let ask =
+        async |command: &str| run(&tidegate.rules, &format!("{command} --server {}", tidegate.http)).await;
+    let reserved = ask("check --reserve user=a tokens=900").await;
+    assert!(reserved.code == Some(0) && reserved.printed.contains("100 of 1000 left"), "{reserved:?}");
+    let id = printed_id(&reserved.printed).to_owned();
+    let committed = ask(&format!("commit {id} tokens=400")).await;
+    assert_eq!(committed.code, Some(0), "{committed:?}");
+    let peeked = ask("check --peek --cost 0 user=a").await;
+    assert!(peeked.printed.contains("600 of 1000 left"), "{peeked:?}");
+    assert_eq!(ask(&format!("commit {id} tokens=400")).await.code, Some(1));
+}

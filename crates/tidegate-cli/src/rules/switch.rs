@@ -12,9 +12,6 @@ use crate::ask::segment;
 use crate::exit::Failure;
 use crate::output::{Format, print, talk};
 
-/// The domain of a rule unless one is named or the rules have just one.
-const DEFAULT_DOMAIN: &str = "api";
-
 /// What is switched.
 #[derive(Args, Debug)]
 #[group(id = "target", required = true, multiple = false)]
@@ -110,11 +107,16 @@ fn domain(which: &Which, named: Option<&str>, asking: &Asking) -> Result<Option<
         return Ok(named.map(str::to_owned));
     }
     let summary = asking.ask("GET", "/admin/v1/snapshot", None)?;
-    let sole = match summary["domains"].as_array().map(Vec::as_slice) {
-        Some([only]) => only["name"].as_str(),
-        _ => None,
-    };
-    Ok(Some(sole.unwrap_or(DEFAULT_DOMAIN).to_owned()))
+    let domains = summary["domains"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let names: Vec<&str> = domains.iter().filter_map(|domain| domain["name"].as_str()).collect();
+    match names.as_slice() {
+        [only] => Ok(Some((*only).to_owned())),
+        [] => Err(Failure::Usage("the server has no rules\nhint: name the domain with --domain".to_owned())),
+        _ => Err(Failure::Usage(format!(
+            "the rules have several domains: {}\nhint: name one with --domain",
+            names.join(", ")
+        ))),
+    }
 }
 
 /// Asks on a terminal whether these switches may go too. Without a terminal, scripts have to pass `--yes`.

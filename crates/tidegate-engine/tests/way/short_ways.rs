@@ -220,3 +220,42 @@ fn absent_keys_are_counted() {
     let (_, _, counts) = counts.iter().find(|(_, rule, _)| **rule == *"per-key").unwrap();
     assert_eq!((counts.key_absent(), counts.total()), (1, 1));
 }
+
+#[test]
+fn commit_is_not_held_to_the_bound_of_estimates() {
+    let way = Way::new(
+        "rules: [{ name: tpm, by: [user], limit: 10000/min, cost: { attribute: tokens, most: 50 } }]",
+    );
+    for used in [Used::Attributes(&[("tokens", "900")]), Used::Cost(900)] {
+        let held = way.reserve(&[("user", "a"), ("tokens", "1000")]);
+        assert_eq!(way.commit(held.id, used), Ok(Settled::Done));
+    }
+    assert_eq!(way.left(), [8_200]);
+}
+
+#[test]
+fn whole_numbers_may_have_a_fraction_of_zero() {
+    let way = Way::new(
+        "rules: [{ name: tpm, by: [user], limit: 10000/min, cost: { attribute: tokens, most: 5000 } }]",
+    );
+    for (tokens, left) in
+        [("400.0", 9_600), (" 7 ", 9_593), ("99999999999999999999999", 4_593), ("1.", 4_592)]
+    {
+        assert!(way.allows(&[("user", "a"), ("tokens", tokens)]));
+        assert_eq!(way.left(), [left], "{tokens}");
+    }
+}
+
+#[test]
+fn refund_of_an_unreadable_cost_is_an_error() {
+    let way = Way::new(
+        "rules: [{ name: tpm, by: [user], limit: 100/min, cost: { attribute: tokens, default: 10 } }]",
+    );
+    assert!(way.allows(&[("user", "a"), ("tokens", "50")]));
+    let check = Check { attributes: &[("user", "a"), ("tokens", "lots")], ..Check::new("api") };
+    assert!(matches!(
+        wait(way.engine.refund(&check, way.now, way.now)),
+        Err(Malformed::UnreadableCost { .. })
+    ));
+    assert_eq!(way.left(), [50]);
+}

@@ -290,3 +290,56 @@ fn a_shadow_limit_decides_no_refusal() {
     let refused = (0..4).map(|_| way.descriptors(all)).find(|decision| !decision.allowed()).unwrap();
     assert_eq!(refused.deciding_rule().map(|rule| &*rule.name), Some("quota=a"));
 }
+
+#[test]
+fn shadow_quota_always_has_room() {
+    let way = Way::new(
+        "descriptors:
+  - { key: q, value: used, quota_mode: true, rate_limit: { unit: day, requests_per_unit: 0 } }
+  - { key: q, value: trial, quota_mode: true, shadow_mode: true, rate_limit: { unit: day, requests_per_unit: 1 } }
+",
+    );
+    let both: [Pairs<'_>; 2] = [&[("q", "used")], &[("q", "trial")]];
+    assert!((0..3).all(|_| way.descriptors(&both).allowed()));
+    assert!(!way.descriptors(&both[..1]).allowed());
+}
+
+#[test]
+fn late_charge_counts_on_a_shared_counter() {
+    let way =
+        Way::new("descriptors: [{ key: tokens, rate_limit: { unit: minute, requests_per_unit: 1000 } }]");
+    let entries: Pairs<'_> = &[("tokens", "x")];
+    let peek = Descriptor { charging: Charging::Peek, ..Descriptor::new(entries) };
+    let late = Descriptor { cost: Some(700), charging: Charging::Late, ..Descriptor::new(entries) };
+    assert!(way.ask_all(&[peek, late]).allowed());
+    assert!(!way.ask_all(&[peek, late]).allowed());
+    assert_eq!(answers(&way.ask_all(&[peek])), (false, vec![(false, 0)]), "1400 of 1000");
+}
+
+#[test]
+fn replayed_refusals_give_nothing_back() {
+    let way = Way::new(
+        "descriptors:
+  - { key: q, value: none, quota_mode: true, rate_limit: { unit: day, requests_per_unit: 0 } }
+  - { key: user, rate_limit: { unit: day, requests_per_unit: 10 } }
+",
+    );
+    let user: Pairs<'_> = &[("user", "a")];
+    assert!((0..4).all(|_| way.descriptors(&[user]).allowed()));
+    let descriptors = [Descriptor::new(&[("q", "none")]), Descriptor::new(user)];
+    let check = Check { descriptors: &descriptors, idempotency_key: Some("once"), ..Check::new("api") };
+    assert!((0..5).all(|_| !way.ask(&check).unwrap().allowed()));
+    assert_eq!(answers(&way.descriptors(&[user])), (true, vec![(true, 5)]));
+}
+
+#[test]
+fn contradicting_claims_are_found_beside_a_tree() {
+    let way = Way::new(
+        "identities: { api_key: { derive: org, map: { k1: acme } } }
+descriptors: [{ key: org, rate_limit: { unit: day, requests_per_unit: 1 } }]",
+    );
+    let claims: [&[(&str, &str)]; 2] = [&[("api_key", "k1"), ("org", "acme")], &[("org", "evil")]];
+    let descriptors = claims.map(Descriptor::new);
+    let check = Check { descriptors: &descriptors, ..Check::new("api") };
+    assert!(matches!(way.ask(&check), Err(Malformed::Contradiction { .. })));
+}

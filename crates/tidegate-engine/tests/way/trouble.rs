@@ -168,3 +168,10 @@ fn the_common_check_does_not_allocate() {
     let counted = allocation_counter::measure(|| drop(way.ask(&check).unwrap()));
     assert_eq!(counted.count_total, 0);
 }
+
+#[test]
+fn limit_of_zero_needs_no_store() {
+    let tree = "descriptors: [{ key: banned, rate_limit: { unit: day, requests_per_unit: 0 } }]";
+    let way = Way::over(Broken::default(), tree);
+    assert!(!way.descriptors(&[&[("banned", "x")]]).allowed());
+}

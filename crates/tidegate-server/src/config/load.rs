@@ -164,12 +164,14 @@ impl Given {
             .collect()
     }
 
-    /// Where envoyproxy/ratelimit would read its rules, by its own variables.
+    /// The folder to read like envoyproxy/ratelimit would, by its own variables: the one that has `config` in it.
     fn ratelimit_folder(&self) -> Option<PathBuf> {
         let root = self.variable("RUNTIME_ROOT").filter(|root| !root.is_empty())?;
         let below = self.variable("RUNTIME_SUBDIRECTORY").unwrap_or_default();
-        let folder = self.variable("RUNTIME_APPDIRECTORY").unwrap_or("config");
-        Some([root, below, folder].iter().collect())
+        match self.variable("RUNTIME_APPDIRECTORY").filter(|folder| *folder != "config") {
+            Some(folder) => Some([root, below, folder].iter().collect()),
+            None => Some([root, below].iter().filter(|part| !part.is_empty()).collect()),
+        }
     }
 
     pub(super) fn variable(&self, name: &str) -> Option<&str> {

@@ -375,7 +375,9 @@ fn knows_where_ratelimit_reads_rules() {
     assert_eq!(folder(&[]), None);
     assert_eq!(folder(&[("RUNTIME_ROOT", "")]), None);
     let variables = [("RUNTIME_ROOT", "/data"), ("RUNTIME_SUBDIRECTORY", "ratelimit")];
-    assert_eq!(folder(&variables), Some("/data/ratelimit/config".into()));
+    assert_eq!(folder(&variables), Some("/data/ratelimit".into()));
+    let other = [("RUNTIME_ROOT", "/data"), ("RUNTIME_APPDIRECTORY", "limits")];
+    assert_eq!(folder(&other), Some("/data/limits".into()));
 }
 
 #[test]

@@ -98,7 +98,11 @@ fn entry(entry: Value) -> Result<(String, String), Wrong> {
 fn text(what: &str, value: Value) -> Result<String, Wrong> {
     match value {
         Value::String(text) => Ok(text),
-        Value::Number(number) => Ok(number.to_string()),
+        // To JSON 5.0 is 5, and some languages write it so: one value has one counter.
+        Value::Number(number) => {
+            let digits = number.to_string();
+            Ok(digits.strip_suffix(".0").map_or_else(|| digits.clone(), str::to_owned))
+        }
         Value::Bool(truth) => Ok(truth.to_string()),
         other => Err(Wrong(format!("{what} is {} and should be text", kind(&other)))),
     }

@@ -279,3 +279,12 @@ fn explicit_hits_count_past_the_limit() {
     assert!(!ask(&door, hits(4)).allowed);
     assert!(!ask(&door, hits(0)).allowed, "8 of 5 are used");
 }
+
+#[test]
+fn late_hits_count_beside_an_exceeded_limit() {
+    let (door, _) = world();
+    let hits = |key: &'static str, hits| Asked { hits: Some(hits), ..asked(key, "a") };
+    ask(&door, vec![hits("user", 9)]);
+    assert!(!ask(&door, vec![hits("user", 0), hits("path", 4)]).allowed);
+    assert_eq!(standing(&ask(&door, vec![hits("path", 0)])), [(false, 1)]);
+}

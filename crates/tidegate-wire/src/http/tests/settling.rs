@@ -130,7 +130,7 @@ async fn all_left(door: &Door<Reference>, attributes: &Value) -> Vec<u64> {
 async fn commit_measures_tokens_anew() {
     let (door, _) = door(MODEL);
     let user = json!({ "user": "a" });
-    let model = json!({ "user": "a", "tokens": 1000 });
+    let model = json!({ "user": "a", "tokens": 1000.0 });
     for used in [json!({ "attributes": { "tokens": 400 } }), json!({ "cost": 400 })] {
         let reserved = post(&door, "/v1/reserve", asked(&model)).await;
         let commit = with(json!({ "id": reserved.body["id"] }), used);
