@@ -1,11 +1,10 @@
 //! Stores that are none: one allows everything at once, so that what is left is the engine's own cost; one keeps the plan
 //! that it is asked.
 
-use std::future::{Future, ready};
 use std::sync::{Mutex, PoisonError};
 
-use tidegate_core::{Outcome, Plan, Ticket, Timestamp, Verdict};
-use tidegate_store::{Answer, Hold, Settlement, Store, StoreError, Verdicts};
+use tidegate_core::{Outcome, Plan, Timestamp, Verdict};
+use tidegate_store::{Act, Answer, Done, Settlement, Store, StoreError};
 
 /// Allows everything.
 pub(super) struct Nodding;
@@ -54,48 +53,21 @@ fn nod(plan: &Plan) -> Answer {
 macro_rules! store {
     ($name:ty) => {
         impl Store for $name {
-            fn decide(
-                &self,
-                plan: &Plan,
-                _: Timestamp,
-            ) -> impl Future<Output = Result<Answer, StoreError>> + Send {
-                ready(Ok(self.yes(plan)))
+            fn try_decide(&self, plan: &Plan, _: Timestamp) -> Option<Result<Answer, StoreError>> {
+                Some(Ok(self.yes(plan)))
             }
 
-            async fn read(&self, plan: &Plan, _: Timestamp) -> Result<Answer, StoreError> {
-                Ok(nod(plan))
-            }
-
-            async fn reserve(&self, plan: &Plan, _: Hold, _: Timestamp) -> Result<Answer, StoreError> {
-                Ok(nod(plan))
-            }
-
-            async fn commit(&self, _: Ticket, _: &[u64], _: Timestamp) -> Result<Settlement, StoreError> {
-                Ok(Settlement::Gone)
-            }
-
-            async fn cancel(&self, _: Ticket, _: Timestamp) -> Result<Settlement, StoreError> {
-                Ok(Settlement::Gone)
-            }
-
-            async fn release(&self, _: &Plan, _: Timestamp) -> Result<u64, StoreError> {
-                Ok(0)
-            }
-
-            async fn renew(&self, _: &Plan, _: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-                Ok(None)
-            }
-
-            async fn refund(&self, _: &Plan, _: Timestamp, _: Timestamp) -> Result<(), StoreError> {
-                Ok(())
-            }
-
-            async fn raise(&self, plan: &Plan, _: Timestamp) -> Result<Verdicts, StoreError> {
-                Ok(nod(plan).verdicts)
-            }
-
-            async fn reset(&self, _: &Plan, _: Timestamp) -> Result<usize, StoreError> {
-                Ok(0)
+            async fn run(&self, act: Act<'_>, _: Timestamp) -> Result<Done, StoreError> {
+                Ok(match act {
+                    Act::Decide(plan) => self.yes(plan).into(),
+                    Act::Read(plan) | Act::Reserve(plan, _) => nod(plan).into(),
+                    Act::Commit(..) | Act::Cancel(_) => Settlement::Gone.into(),
+                    Act::Release(_) => Done::Released(0),
+                    Act::Renew(_) => Done::Renewed(None),
+                    Act::Refund(..) => Done::Refunded,
+                    Act::Raise(plan) => Done::Raised(nod(plan).verdicts),
+                    Act::Reset(_) => Done::Reset(0),
+                })
             }
         }
     };

@@ -120,13 +120,31 @@ impl<S: Store> Engine<S> {
         let mut way = Way::new(&mut plan, decision);
         self.enter(&mut way, check)?;
         self.resolve(&mut way, check)?;
-        ask(&mut way, |plan, now| self.store.decide(plan, now)).await;
+        if !self.try_decide(&mut way) {
+            ask(&mut way, |plan, now| self.store.decide(plan, now)).await;
+        }
         self.settle(&mut way, (check, Asked::ToPass))?;
         if let Some(paid) = self.keep(&way) {
             Box::pin(self.give_back(&paid, way.decision.at)).await;
         }
         self.observe(&way);
         Ok(())
+    }
+
+    /// Asks the store if it can answer without waiting; `false` if it has to be waited for.
+    fn try_decide(&self, way: &mut Way<'_>) -> bool {
+        let Way { plan, silence, decision, .. } = way;
+        if plan.is_empty() {
+            return true;
+        }
+        match contain(|| self.store.try_decide(plan, decision.at)) {
+            // There was none: to say so saves looking, and a copy.
+            Ok(Some(Ok(answer))) => mem::forget(decision.answer.replace(answer)),
+            Ok(Some(Err(error))) => *silence = Silence::Failed(error),
+            Ok(None) => return false,
+            Err(Panicked) => *silence = Silence::Panicked,
+        }
+        true
     }
 
     /// Would it pass? Nothing is charged.

@@ -9,13 +9,12 @@ mod raise;
 
 pub(crate) use ask::{garbled, unavailable};
 
-use std::future::Future;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use tidegate_core::{KeyRef, Limit, Plan, State, Ticket, Timestamp};
-use tidegate_store::{Answer, Hold, Settlement, Store, StoreError, Verdicts};
+use tidegate_core::{KeyRef, Limit, State, Timestamp};
+use tidegate_store::{Act, Done, Store, StoreError};
 
 use crate::call::{Caller, Fault};
 use crate::draft;
@@ -94,71 +93,32 @@ impl<C> std::fmt::Debug for Redis<C> {
 }
 
 impl<C: Caller + 'static> Store for Redis<C> {
-    fn decide(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<Answer, StoreError>> + Send {
-        self.decided(plan, now)
+    async fn run(&self, act: Act<'_>, now: Timestamp) -> Result<Done, StoreError> {
+        match act {
+            Act::Decide(plan) => self.decided(plan, now).await.map(Done::from),
+            // Only decisions are frequent: their future stays small.
+            act => Box::pin(self.run_seldom(act, now)).await,
+        }
     }
+}
 
-    fn read(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<Answer, StoreError>> + Send {
-        self.looked_at(plan, now)
-    }
-
-    fn reserve(
-        &self,
-        plan: &Plan,
-        hold: Hold,
-        now: Timestamp,
-    ) -> impl Future<Output = Result<Answer, StoreError>> + Send {
-        self.reserved(plan, hold, now)
-    }
-
-    fn commit(
-        &self,
-        ticket: Ticket,
-        costs: &[u64],
-        now: Timestamp,
-    ) -> impl Future<Output = Result<Settlement, StoreError>> + Send {
-        self.settled(ticket, Some(costs), now)
-    }
-
-    fn cancel(
-        &self,
-        ticket: Ticket,
-        now: Timestamp,
-    ) -> impl Future<Output = Result<Settlement, StoreError>> + Send {
-        self.settled(ticket, None, now)
-    }
-
-    fn release(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<u64, StoreError>> + Send {
-        self.released(plan, now)
-    }
-
-    fn renew(
-        &self,
-        plan: &Plan,
-        now: Timestamp,
-    ) -> impl Future<Output = Result<Option<Timestamp>, StoreError>> + Send {
-        self.renewed(plan, now)
-    }
-
-    fn refund(
-        &self,
-        plan: &Plan,
-        charged_at: Timestamp,
-        now: Timestamp,
-    ) -> impl Future<Output = Result<(), StoreError>> + Send {
-        self.refunded(plan, charged_at, now)
-    }
-
-    fn raise(
-        &self,
-        plan: &Plan,
-        now: Timestamp,
-    ) -> impl Future<Output = Result<Verdicts, StoreError>> + Send {
-        self.raised(plan, now)
-    }
-
-    fn reset(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<usize, StoreError>> + Send {
-        self.forgotten(plan, now)
+impl<C: Caller + 'static> Redis<C> {
+    async fn run_seldom(&self, act: Act<'_>, now: Timestamp) -> Result<Done, StoreError> {
+        Ok(match act {
+            Act::Decide(plan) => self.decided(plan, now).await?.into(),
+            Act::Read(plan) => self.looked_at(plan, now).await?.into(),
+            Act::Reserve(plan, hold) => self.reserved(plan, hold, now).await?.into(),
+            Act::Commit(ticket, costs) => self.settled(ticket, Some(costs), now).await?.into(),
+            Act::Cancel(ticket) => self.settled(ticket, None, now).await?.into(),
+            Act::Release(plan) => Done::Released(self.released(plan, now).await?),
+            Act::Renew(plan) => Done::Renewed(self.renewed(plan, now).await?),
+            Act::Refund(plan, charged_at) => {
+                self.refunded(plan, charged_at, now).await?;
+                Done::Refunded
+            }
+            Act::Raise(plan) => Done::Raised(self.raised(plan, now).await?),
+            Act::Reset(plan) => Done::Reset(self.forgotten(plan, now).await?),
+        })
     }
 }
 

@@ -2,11 +2,11 @@
 
 mod routes;
 
-use tidegate_core::{KeyRef, Limit, Plan, Ticket, Timestamp, Verdict};
+use tidegate_core::{KeyRef, Limit, Plan, Timestamp, Verdict};
 use tidegate_redis::client::{self, Address, Certificates, Login};
 use tidegate_redis::{Client, Fault, Redis, Routed};
 use tidegate_store::layer::{Fallback, Members};
-use tidegate_store::{Answer, Hold, Memory, Settlement, Store, StoreError, Verdicts};
+use tidegate_store::{Act, Answer, Done, Memory, Store, StoreError};
 use tokio::runtime::Handle;
 
 use crate::checkpoint::{self, Opened};
@@ -157,13 +157,6 @@ impl Store for Stack {
         matches!(self, Self::Memory(_))
     }
 
-    async fn decide(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
-        match self {
-            Self::Memory(memory) => memory.decide_now(plan, now),
-            Self::Shared(shared) => shared.decide(plan, now).await,
-        }
-    }
-
     fn decide_one_at_once(
         &self,
         key: KeyRef<'_>,
@@ -177,66 +170,17 @@ impl Store for Stack {
         }
     }
 
-    async fn read(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
+    fn try_decide(&self, plan: &Plan, now: Timestamp) -> Option<Result<Answer, StoreError>> {
         match self {
-            Self::Memory(memory) => memory.read_now(plan, now),
-            Self::Shared(shared) => shared.read(plan, now).await,
+            Self::Memory(memory) => memory.try_decide(plan, now),
+            Self::Shared(shared) => shared.try_decide(plan, now),
         }
     }
 
-    async fn reserve(&self, plan: &Plan, hold: Hold, now: Timestamp) -> Result<Answer, StoreError> {
+    async fn run(&self, act: Act<'_>, now: Timestamp) -> Result<Done, StoreError> {
         match self {
-            Self::Memory(memory) => memory.reserve_now(plan, hold, now),
-            Self::Shared(shared) => shared.reserve(plan, hold, now).await,
-        }
-    }
-
-    async fn commit(&self, ticket: Ticket, costs: &[u64], now: Timestamp) -> Result<Settlement, StoreError> {
-        match self {
-            Self::Memory(memory) => memory.commit_now(ticket, costs, now),
-            Self::Shared(shared) => shared.commit(ticket, costs, now).await,
-        }
-    }
-
-    async fn cancel(&self, ticket: Ticket, now: Timestamp) -> Result<Settlement, StoreError> {
-        match self {
-            Self::Memory(memory) => Ok(memory.cancel_now(ticket, now)),
-            Self::Shared(shared) => shared.cancel(ticket, now).await,
-        }
-    }
-
-    async fn release(&self, plan: &Plan, now: Timestamp) -> Result<u64, StoreError> {
-        match self {
-            Self::Memory(memory) => Ok(memory.release_now(plan, now)),
-            Self::Shared(shared) => shared.release(plan, now).await,
-        }
-    }
-
-    async fn renew(&self, plan: &Plan, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        match self {
-            Self::Memory(memory) => Ok(memory.renew_now(plan, now)),
-            Self::Shared(shared) => shared.renew(plan, now).await,
-        }
-    }
-
-    async fn refund(&self, plan: &Plan, charged_at: Timestamp, now: Timestamp) -> Result<(), StoreError> {
-        match self {
-            Self::Memory(memory) => memory.refund_now(plan, charged_at, now),
-            Self::Shared(shared) => shared.refund(plan, charged_at, now).await,
-        }
-    }
-
-    async fn raise(&self, plan: &Plan, now: Timestamp) -> Result<Verdicts, StoreError> {
-        match self {
-            Self::Memory(memory) => memory.raise_now(plan, now),
-            Self::Shared(shared) => shared.raise(plan, now).await,
-        }
-    }
-
-    async fn reset(&self, plan: &Plan, now: Timestamp) -> Result<usize, StoreError> {
-        match self {
-            Self::Memory(memory) => Ok(memory.reset_now(plan, now)),
-            Self::Shared(shared) => shared.reset(plan, now).await,
+            Self::Memory(memory) => memory.run_now(act, now),
+            Self::Shared(shared) => shared.run(act, now).await,
         }
     }
 }

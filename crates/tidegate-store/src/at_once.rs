@@ -4,7 +4,7 @@ use std::future::{Future, ready};
 
 use tidegate_core::{KeyRef, Limit, Plan, Ticket, Timestamp, Verdict};
 
-use crate::contract::{Answer, Hold, Settlement, Store, StoreError, Verdicts};
+use crate::contract::{Act, Answer, Done, Hold, Settlement, Store, StoreError, Verdicts};
 use crate::memory::Memory;
 use crate::reference::Reference;
 use crate::ways;
@@ -68,6 +68,27 @@ macro_rules! keeps_the_contract_at_once {
             }
         }
 
+        impl $store {
+            /// [`Store::run`] without a future.
+            pub fn run_now(&self, act: Act<'_>, now: Timestamp) -> Result<Done, StoreError> {
+                Ok(match act {
+                    Act::Decide(plan) => self.decide_now(plan, now)?.into(),
+                    Act::Read(plan) => self.read_now(plan, now)?.into(),
+                    Act::Reserve(plan, hold) => self.reserve_now(plan, hold, now)?.into(),
+                    Act::Commit(ticket, costs) => self.commit_now(ticket, costs, now)?.into(),
+                    Act::Cancel(ticket) => self.cancel_now(ticket, now).into(),
+                    Act::Release(plan) => Done::Released(self.release_now(plan, now)),
+                    Act::Renew(plan) => Done::Renewed(self.renew_now(plan, now)),
+                    Act::Refund(plan, charged_at) => {
+                        self.refund_now(plan, charged_at, now)?;
+                        Done::Refunded
+                    }
+                    Act::Raise(plan) => Done::Raised(self.raise_now(plan, now)?),
+                    Act::Reset(plan) => Done::Reset(self.reset_now(plan, now)),
+                })
+            }
+        }
+
         impl Store for $store {
             fn answers_at_once(&self) -> bool {
                 true
@@ -75,87 +96,17 @@ macro_rules! keeps_the_contract_at_once {
 
             $($own)*
 
-            fn decide(
-                &self,
-                plan: &Plan,
-                now: Timestamp,
-            ) -> impl Future<Output = Result<Answer, StoreError>> + Send {
-                ready(self.decide_now(plan, now))
+            #[inline]
+            fn try_decide(&self, plan: &Plan, now: Timestamp) -> Option<Result<Answer, StoreError>> {
+                Some(self.decide_now(plan, now))
             }
 
-            fn read(
+            fn run(
                 &self,
-                plan: &Plan,
+                act: Act<'_>,
                 now: Timestamp,
-            ) -> impl Future<Output = Result<Answer, StoreError>> + Send {
-                ready(self.read_now(plan, now))
-            }
-
-            fn reserve(
-                &self,
-                plan: &Plan,
-                hold: Hold,
-                now: Timestamp,
-            ) -> impl Future<Output = Result<Answer, StoreError>> + Send {
-                ready(self.reserve_now(plan, hold, now))
-            }
-
-            fn commit(
-                &self,
-                ticket: Ticket,
-                costs: &[u64],
-                now: Timestamp,
-            ) -> impl Future<Output = Result<Settlement, StoreError>> + Send {
-                ready(self.commit_now(ticket, costs, now))
-            }
-
-            fn cancel(
-                &self,
-                ticket: Ticket,
-                now: Timestamp,
-            ) -> impl Future<Output = Result<Settlement, StoreError>> + Send {
-                ready(Ok(self.cancel_now(ticket, now)))
-            }
-
-            fn release(
-                &self,
-                plan: &Plan,
-                now: Timestamp,
-            ) -> impl Future<Output = Result<u64, StoreError>> + Send {
-                ready(Ok(self.release_now(plan, now)))
-            }
-
-            fn renew(
-                &self,
-                plan: &Plan,
-                now: Timestamp,
-            ) -> impl Future<Output = Result<Option<Timestamp>, StoreError>> + Send {
-                ready(Ok(self.renew_now(plan, now)))
-            }
-
-            fn refund(
-                &self,
-                plan: &Plan,
-                charged_at: Timestamp,
-                now: Timestamp,
-            ) -> impl Future<Output = Result<(), StoreError>> + Send {
-                ready(self.refund_now(plan, charged_at, now))
-            }
-
-            fn raise(
-                &self,
-                plan: &Plan,
-                now: Timestamp,
-            ) -> impl Future<Output = Result<Verdicts, StoreError>> + Send {
-                ready(self.raise_now(plan, now))
-            }
-
-            fn reset(
-                &self,
-                plan: &Plan,
-                now: Timestamp,
-            ) -> impl Future<Output = Result<usize, StoreError>> + Send {
-                ready(Ok(self.reset_now(plan, now)))
+            ) -> impl Future<Output = Result<Done, StoreError>> + Send {
+                ready(self.run_now(act, now))
             }
         }
     };

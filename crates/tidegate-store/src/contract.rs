@@ -6,27 +6,96 @@ use std::time::Duration;
 use smallvec::SmallVec;
 use tidegate_core::{KeyRef, Limit, Outside, Plan, Ticket, Timestamp, Verdict};
 
+/// What a store is asked to do.
+#[derive(Clone, Copy, Debug)]
+pub enum Act<'a> {
+    /// See [`Store::decide`].
+    Decide(&'a Plan),
+    /// See [`Store::read`].
+    Read(&'a Plan),
+    /// See [`Store::reserve`].
+    Reserve(&'a Plan, Hold),
+    /// See [`Store::commit`].
+    Commit(Ticket, &'a [u64]),
+    /// See [`Store::cancel`].
+    Cancel(Ticket),
+    /// See [`Store::release`].
+    Release(&'a Plan),
+    /// See [`Store::renew`].
+    Renew(&'a Plan),
+    /// See [`Store::refund`]; the instant is that of the charge.
+    Refund(&'a Plan, Timestamp),
+    /// See [`Store::raise`].
+    Raise(&'a Plan),
+    /// See [`Store::reset`].
+    Reset(&'a Plan),
+}
+
+/// What came of an act.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// Of a decision, a read or a reservation.
+    Answer(Answer),
+    /// Of a commit or a cancellation.
+    Settlement(Settlement),
+    /// Units of slots that were given back.
+    Released(u64),
+    /// When the first of the slots now ends.
+    Renewed(Option<Timestamp>),
+    /// Units were given back.
+    Refunded,
+    /// The counters as they now are.
+    Raised(Verdicts),
+    /// Counters that were forgotten.
+    Reset(usize),
+}
+
+impl From<Answer> for Done {
+    fn from(answer: Answer) -> Self {
+        Self::Answer(answer)
+    }
+}
+
+impl From<Settlement> for Done {
+    fn from(settlement: Settlement) -> Self {
+        Self::Settlement(settlement)
+    }
+}
+
+/// Takes what an act gives out of what was done.
+macro_rules! done {
+    ($store:ident.run($act:expr, $now:ident) => $variant:pat => $value:expr) => {
+        async move {
+            match $store.run($act, $now).await? {
+                $variant => Ok($value),
+                _ => Err(StoreError::OtherAct),
+            }
+        }
+    };
+}
+
 /// Decides plans, each in one atomic step, and remembers what they hold.
 ///
 /// The way of a check is [`decide`](Store::decide). All others are short ways: they carry the charges that they were
-/// given, as a plan, and do not ask again which limits apply. Futures of an embedded store are ready at once.
+/// given, as a plan, and do not ask again which limits apply.
 ///
-/// What wraps a store is a store: a layer is a generic type that implements this trait around an inner one.
+/// What wraps a store is a store: a layer is a generic type that implements [`run`](Store::run) around an inner one, and
+/// [`try_decide`](Store::try_decide) where it can decide without waiting. The typed methods are made of these two.
 pub trait Store: Send + Sync {
+    /// Does one act.
+    fn run(&self, act: Act<'_>, now: Timestamp) -> impl Future<Output = Result<Done, StoreError>> + Send;
+
+    /// [`decide`](Store::decide) where the store can answer without waiting; `None` if it has to be waited for, and then
+    /// nothing was charged.
+    fn try_decide(&self, plan: &Plan, now: Timestamp) -> Option<Result<Answer, StoreError>> {
+        let _ = (plan, now);
+        None
+    }
+
     /// Whether all futures are ready when they are first asked. Whoever asks such a store needs no room to wait.
     fn answers_at_once(&self) -> bool {
         false
     }
-
-    /// Charges every group of the plan that passes: the first if all of its charges pass, and each later one if, in
-    /// addition, the first did. A group that does not pass is charged nowhere, except where a charge says that a refusal
-    /// [pays](tidegate_core::Pay); that is the same step: a gate is closed before anybody else is decided, and what is
-    /// always paid is charged past the limit, as a debt, until twice the limit is used.
-    ///
-    /// Verdicts tell the counters as the answer leaves them. What a refusal charged is asked once more: a charge that was
-    /// refused is told how long it must wait now, and a gate that closed says when it opens. A charge that had room was not
-    /// the reason of the refusal and stays allowed.
-    fn decide(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<Answer, StoreError>> + Send;
 
     /// [`decide`](Store::decide) for one charge of one unit or more, which pays if it is admitted, where that takes neither a plan
     /// nor a future. `None` if it has to be asked as a plan; nothing was charged then.
@@ -41,9 +110,23 @@ pub trait Store: Send + Sync {
         None
     }
 
+    /// Charges every group of the plan that passes: the first if all of its charges pass, and each later one if, in
+    /// addition, the first did. A group that does not pass is charged nowhere, except where a charge says that a refusal
+    /// [pays](tidegate_core::Pay); that is the same step: a gate is closed before anybody else is decided, and what is
+    /// always paid is charged past the limit, as a debt, until twice the limit is used.
+    ///
+    /// Verdicts tell the counters as the answer leaves them. What a refusal charged is asked once more: a charge that was
+    /// refused is told how long it must wait now, and a gate that closed says when it opens. A charge that had room was not
+    /// the reason of the refusal and stays allowed.
+    fn decide(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<Answer, StoreError>> + Send {
+        done!(self.run(Act::Decide(plan), now) => Done::Answer(answer) => answer)
+    }
+
     /// What each charge of the plan would be told now, with nothing charged, however it pays: groups are judged by
     /// themselves, and idempotency keys are not looked up.
-    fn read(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<Answer, StoreError>> + Send;
+    fn read(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<Answer, StoreError>> + Send {
+        done!(self.run(Act::Read(plan), now) => Done::Answer(answer) => answer)
+    }
 
     /// Decides, and if the plan passes remembers it under its ticket until it is committed, cancelled, or ends. What it
     /// holds is what was paid on admission; what a refusal has paid, of the plan or of one of its later groups, stays paid.
@@ -52,7 +135,9 @@ pub trait Store: Send + Sync {
         plan: &Plan,
         hold: Hold,
         now: Timestamp,
-    ) -> impl Future<Output = Result<Answer, StoreError>> + Send;
+    ) -> impl Future<Output = Result<Answer, StoreError>> + Send {
+        done!(self.run(Act::Reserve(plan, hold), now) => Done::Answer(answer) => answer)
+    }
 
     /// Settles a reservation at what it really cost, one number per charge of its plan: less is given back, more is
     /// charged as a debt past the limit. Numbers of charges that it does not hold say nothing. Slots are given back. Of a window that has passed there is nothing to give back; a
@@ -62,17 +147,23 @@ pub trait Store: Send + Sync {
         ticket: Ticket,
         costs: &[u64],
         now: Timestamp,
-    ) -> impl Future<Output = Result<Settlement, StoreError>> + Send;
+    ) -> impl Future<Output = Result<Settlement, StoreError>> + Send {
+        done!(self.run(Act::Commit(ticket, costs), now) => Done::Settlement(settlement) => settlement)
+    }
 
     /// Settles a reservation at nothing: everything is given back, and its idempotency key is free again.
     fn cancel(
         &self,
         ticket: Ticket,
         now: Timestamp,
-    ) -> impl Future<Output = Result<Settlement, StoreError>> + Send;
+    ) -> impl Future<Output = Result<Settlement, StoreError>> + Send {
+        done!(self.run(Act::Cancel(ticket), now) => Done::Settlement(settlement) => settlement)
+    }
 
     /// Gives back the slots that the plan holds; how many units they were.
-    fn release(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<u64, StoreError>> + Send;
+    fn release(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<u64, StoreError>> + Send {
+        done!(self.run(Act::Release(plan), now) => Done::Released(units) => units)
+    }
 
     /// Lets the slots that the plan holds last another term; charges that never pay hold none. When the first of them now ends; `None` if one of them had
     /// ended before, so that the holder no longer counts everywhere and should stop.
@@ -80,7 +171,9 @@ pub trait Store: Send + Sync {
         &self,
         plan: &Plan,
         now: Timestamp,
-    ) -> impl Future<Output = Result<Option<Timestamp>, StoreError>> + Send;
+    ) -> impl Future<Output = Result<Option<Timestamp>, StoreError>> + Send {
+        done!(self.run(Act::Renew(plan), now) => Done::Renewed(until) => until)
+    }
 
     /// Gives the costs of an admitted plan back, as far as they still count, to the charges that pay on admission: what
     /// is never paid is not given back, and a gate stays closed. Of a concurrency limit it ends the slots that would end
@@ -90,17 +183,26 @@ pub trait Store: Send + Sync {
         plan: &Plan,
         charged_at: Timestamp,
         now: Timestamp,
-    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        done!(self.run(Act::Refund(plan, charged_at), now) => Done::Refunded => ())
+    }
 
     /// Brings the counter of each charge to at least so many used units as the charge costs, twice its limit at most, however it
     /// pays: what is missing is charged, and what counts more already stays as it is. Told again, or by several, it changes nothing. Slots are left alone:
     /// they are their holders'. One verdict per charge, on the counters as they now are.
-    fn raise(&self, plan: &Plan, now: Timestamp)
-    -> impl Future<Output = Result<Verdicts, StoreError>> + Send;
+    fn raise(
+        &self,
+        plan: &Plan,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<Verdicts, StoreError>> + Send {
+        done!(self.run(Act::Raise(plan), now) => Done::Raised(verdicts) => verdicts)
+    }
 
     /// Forgets the counters that the plan names, gates included; how many there were. Reservations stay: what they give back later is
     /// taken from what is there then.
-    fn reset(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<usize, StoreError>> + Send;
+    fn reset(&self, plan: &Plan, now: Timestamp) -> impl Future<Output = Result<usize, StoreError>> + Send {
+        done!(self.run(Act::Reset(plan), now) => Done::Reset(count) => count)
+    }
 }
 
 /// One verdict per charge, in the plan's order; in place for up to four.
@@ -271,6 +373,9 @@ pub enum StoreError {
         /// What was given.
         costs: usize,
     },
+    /// A store that did another act than it was asked to.
+    #[error("the store did another act than it was asked to")]
+    OtherAct,
     /// No room for another reservation.
     #[error("the store holds as many reservations as it may; settle some, or raise its byte cap")]
     Full,

@@ -36,7 +36,7 @@ pub mod history;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 
-pub use contract::{Answer, AtEnd, Hold, Settlement, Store, StoreError, Verdicts};
+pub use contract::{Act, Answer, AtEnd, Done, Hold, Settlement, Store, StoreError, Verdicts};
 pub use memory::{Few, Memory};
 pub use reference::Reference;
 

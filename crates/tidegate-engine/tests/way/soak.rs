@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread::scope;
 
 use super::*;
-use tidegate_core::{Plan, Ticket};
 use tidegate_store::history::{Claims, Event, Follower, What};
-use tidegate_store::{Answer, Hold, Settlement, StoreError, Verdicts};
+use tidegate_store::{Act, Done, StoreError};
 
 /// A store that is followed by the history checker: each decision is replayed through core as it is made.
 struct Followed {
@@ -16,39 +15,13 @@ struct Followed {
 }
 
 impl Store for Followed {
-    async fn decide(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
+    async fn run(&self, act: Act<'_>, now: Timestamp) -> Result<Done, StoreError> {
+        let Act::Decide(plan) = act else { return self.store.run_now(act, now) };
         let mut follower = self.follower.lock().expect("no thread panics");
         let answer = self.store.decide_now(plan, now)?;
         let event = Event { now, plan: plan.clone(), what: What::Decided(answer.clone()) };
         follower.event(&event).unwrap_or_else(|violation| panic!("{violation}"));
-        Ok(answer)
-    }
-    async fn read(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
-        self.store.read(plan, now).await
-    }
-    async fn reserve(&self, plan: &Plan, hold: Hold, now: Timestamp) -> Result<Answer, StoreError> {
-        self.store.reserve(plan, hold, now).await
-    }
-    async fn commit(&self, ticket: Ticket, costs: &[u64], now: Timestamp) -> Result<Settlement, StoreError> {
-        self.store.commit(ticket, costs, now).await
-    }
-    async fn cancel(&self, ticket: Ticket, now: Timestamp) -> Result<Settlement, StoreError> {
-        self.store.cancel(ticket, now).await
-    }
-    async fn release(&self, plan: &Plan, now: Timestamp) -> Result<u64, StoreError> {
-        self.store.release(plan, now).await
-    }
-    async fn renew(&self, plan: &Plan, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        self.store.renew(plan, now).await
-    }
-    async fn refund(&self, plan: &Plan, charged_at: Timestamp, now: Timestamp) -> Result<(), StoreError> {
-        self.store.refund(plan, charged_at, now).await
-    }
-    async fn raise(&self, plan: &Plan, now: Timestamp) -> Result<Verdicts, StoreError> {
-        self.store.raise(plan, now).await
-    }
-    async fn reset(&self, plan: &Plan, now: Timestamp) -> Result<usize, StoreError> {
-        self.store.reset(plan, now).await
+        Ok(answer.into())
     }
 }
 

@@ -1,7 +1,6 @@
 use super::*;
-use tidegate_core::{Plan, Ticket};
 use tidegate_engine::Consistency;
-use tidegate_store::{Answer, Hold, Settlement, StoreError, Verdicts};
+use tidegate_store::{Act, Done, StoreError};
 
 /// A store that never answers, in one of two ways; but it may take what is given back.
 #[derive(Default)]
@@ -18,35 +17,11 @@ impl Broken {
 }
 
 impl Store for Broken {
-    async fn decide(&self, _: &Plan, _: Timestamp) -> Result<Answer, StoreError> {
-        self.fail()
-    }
-    async fn read(&self, _: &Plan, _: Timestamp) -> Result<Answer, StoreError> {
-        self.fail()
-    }
-    async fn reserve(&self, _: &Plan, _: Hold, _: Timestamp) -> Result<Answer, StoreError> {
-        self.fail()
-    }
-    async fn commit(&self, _: Ticket, _: &[u64], _: Timestamp) -> Result<Settlement, StoreError> {
-        self.fail()
-    }
-    async fn cancel(&self, _: Ticket, _: Timestamp) -> Result<Settlement, StoreError> {
-        self.fail()
-    }
-    async fn release(&self, _: &Plan, _: Timestamp) -> Result<u64, StoreError> {
-        self.fail()
-    }
-    async fn renew(&self, _: &Plan, _: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        self.fail()
-    }
-    async fn refund(&self, _: &Plan, _: Timestamp, _: Timestamp) -> Result<(), StoreError> {
-        if self.gives_back { Ok(()) } else { self.fail() }
-    }
-    async fn raise(&self, _: &Plan, _: Timestamp) -> Result<Verdicts, StoreError> {
-        self.fail()
-    }
-    async fn reset(&self, _: &Plan, _: Timestamp) -> Result<usize, StoreError> {
-        self.fail()
+    async fn run(&self, act: Act<'_>, _: Timestamp) -> Result<Done, StoreError> {
+        match act {
+            Act::Refund(..) if self.gives_back => Ok(Done::Refunded),
+            _ => self.fail(),
+        }
     }
 }
 
@@ -77,35 +52,8 @@ fn a_store_that_cannot_answer_is_decided_by_class() {
 struct Hasty(Broken);
 
 impl Store for Hasty {
-    fn decide(&self, _: &Plan, _: Timestamp) -> impl Future<Output = Result<Answer, StoreError>> + Send {
+    fn run(&self, _: Act<'_>, _: Timestamp) -> impl Future<Output = Result<Done, StoreError>> + Send {
         std::future::ready(self.0.fail())
-    }
-    async fn read(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
-        self.0.read(plan, now).await
-    }
-    async fn reserve(&self, plan: &Plan, hold: Hold, now: Timestamp) -> Result<Answer, StoreError> {
-        self.0.reserve(plan, hold, now).await
-    }
-    async fn commit(&self, ticket: Ticket, costs: &[u64], now: Timestamp) -> Result<Settlement, StoreError> {
-        self.0.commit(ticket, costs, now).await
-    }
-    async fn cancel(&self, ticket: Ticket, now: Timestamp) -> Result<Settlement, StoreError> {
-        self.0.cancel(ticket, now).await
-    }
-    async fn release(&self, plan: &Plan, now: Timestamp) -> Result<u64, StoreError> {
-        self.0.release(plan, now).await
-    }
-    async fn renew(&self, plan: &Plan, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        self.0.renew(plan, now).await
-    }
-    async fn refund(&self, plan: &Plan, charged_at: Timestamp, now: Timestamp) -> Result<(), StoreError> {
-        self.0.refund(plan, charged_at, now).await
-    }
-    async fn raise(&self, plan: &Plan, now: Timestamp) -> Result<Verdicts, StoreError> {
-        self.0.raise(plan, now).await
-    }
-    async fn reset(&self, plan: &Plan, now: Timestamp) -> Result<usize, StoreError> {
-        self.0.reset(plan, now).await
     }
 }
 

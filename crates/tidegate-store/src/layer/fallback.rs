@@ -23,9 +23,9 @@ pub use availability::Availability;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tidegate_core::{Charge, KeyRef, Limit, Pay, Plan, Ticket, Timestamp};
+use tidegate_core::{Charge, KeyRef, Limit, Pay, Plan, Timestamp};
 
-use crate::contract::{Answer, Hold, Settlement, Store, StoreError, Verdicts};
+use crate::contract::{Act, Answer, Done, Settlement, Store, StoreError, Verdicts};
 use crate::layer::Members;
 use crate::memory::Memory;
 use availability::Answers;
@@ -273,73 +273,73 @@ fn owes_units(charge: &Charge<'_>) -> bool {
 }
 
 impl<S: Store> Store for Fallback<S> {
-    async fn decide(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
-        self.ask((plan, now), self.inner.decide(plan, now), |part| self.local.decide_now(part, now)).await
+    async fn run(&self, act: Act<'_>, now: Timestamp) -> Result<Done, StoreError> {
+        match act {
+            Act::Decide(plan) => {
+                let local = |part: &Plan| self.local.decide_now(part, now);
+                self.ask((plan, now), self.inner.decide(plan, now), local).await.map(Done::from)
+            }
+            // Only decisions are frequent: their future stays small.
+            act => Box::pin(self.run_seldom(act, now)).await,
+        }
     }
+}
 
-    async fn read(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
-        self.ask((plan, now), self.inner.read(plan, now), |part| self.local.read_now(part, now)).await
-    }
-
-    async fn reserve(&self, plan: &Plan, hold: Hold, now: Timestamp) -> Result<Answer, StoreError> {
-        self.ask((plan, now), self.inner.reserve(plan, hold, now), |part| {
-            self.local.reserve_now(part, hold, now)
-        })
-        .await
-    }
-
-    /// What was reserved here is settled here.
-    async fn commit(&self, ticket: Ticket, costs: &[u64], now: Timestamp) -> Result<Settlement, StoreError> {
-        match self.local.commit_now(ticket, costs, now)? {
-            Settlement::Gone => self.inner.commit(ticket, costs, now).await,
-            settled @ Settlement::Settled(_) => Ok(settled),
+impl<S: Store> Fallback<S> {
+    async fn run_seldom(&self, act: Act<'_>, now: Timestamp) -> Result<Done, StoreError> {
+        match act {
+            Act::Read(plan) => {
+                let local = |part: &Plan| self.local.read_now(part, now);
+                self.ask((plan, now), self.inner.read(plan, now), local).await.map(Done::from)
+            }
+            Act::Reserve(plan, hold) => {
+                let local = |part: &Plan| self.local.reserve_now(part, hold, now);
+                self.ask((plan, now), self.inner.reserve(plan, hold, now), local).await.map(Done::from)
+            }
+            Act::Refund(plan, charged_at) => self.refund_or_owe_less(plan, charged_at, now).await,
+            Act::Raise(plan) => {
+                let verdicts = self.inner.raise(plan, now).await?;
+                self.remember(plan, &verdicts, now);
+                Ok(Done::Raised(verdicts))
+            }
+            Act::Reset(plan) => {
+                self.forget(plan);
+                let here = self.local.reset_now(plan, now);
+                Ok(Done::Reset(self.inner.reset(plan, now).await?.max(here)))
+            }
+            // What was reserved or taken here is settled here.
+            act => match self.local.run_now(act, now)? {
+                Done::Settlement(Settlement::Gone) | Done::Released(0) | Done::Renewed(None) => {
+                    self.inner.run(act, now).await
+                }
+                done => Ok(done),
+            },
         }
     }
 
-    async fn cancel(&self, ticket: Ticket, now: Timestamp) -> Result<Settlement, StoreError> {
-        match self.local.cancel_now(ticket, now) {
-            Settlement::Gone => self.inner.cancel(ticket, now).await,
-            settled @ Settlement::Settled(_) => Ok(settled),
-        }
-    }
-
-    async fn release(&self, plan: &Plan, now: Timestamp) -> Result<u64, StoreError> {
-        match self.local.release_now(plan, now) {
-            0 => self.inner.release(plan, now).await,
-            units => Ok(units),
-        }
-    }
-
-    async fn renew(&self, plan: &Plan, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        match self.local.renew_now(plan, now) {
-            None => self.inner.renew(plan, now).await,
-            until => Ok(until),
-        }
-    }
-
-    async fn refund(&self, plan: &Plan, charged_at: Timestamp, now: Timestamp) -> Result<(), StoreError> {
+    async fn refund_or_owe_less(
+        &self,
+        plan: &Plan,
+        charged_at: Timestamp,
+        now: Timestamp,
+    ) -> Result<Done, StoreError> {
         let here = || {
             for charge in plan.charges().filter(owes_units) {
                 self.ledger.subtract(charge.key, charge.cost);
             }
-            self.local.refund_now(plan, charged_at, now)
+            self.local.run_now(Act::Refund(plan, charged_at), now)
         };
         if self.owes(plan) {
             return here();
         }
         match self.inner.refund(plan, charged_at, now).await {
             Err(StoreError::Unavailable { .. }) => here(),
-            refunded => refunded,
+            refunded => refunded.map(|()| Done::Refunded),
         }
     }
 
-    async fn raise(&self, plan: &Plan, now: Timestamp) -> Result<Verdicts, StoreError> {
-        let verdicts = self.inner.raise(plan, now).await?;
-        self.remember(plan, &verdicts, now);
-        Ok(verdicts)
-    }
-
-    async fn reset(&self, plan: &Plan, now: Timestamp) -> Result<usize, StoreError> {
+    /// Forgets what is known of the plan's counters and what they owe.
+    fn forget(&self, plan: &Plan) {
         for charge in plan.charges() {
             self.known.take(charge.key);
             self.long.forget(charge.key);
@@ -347,8 +347,6 @@ impl<S: Store> Store for Fallback<S> {
             self.ledger.forget(charge.key);
             self.leftover.take(charge.key);
         }
-        let here = self.local.reset_now(plan, now);
-        Ok(self.inner.reset(plan, now).await?.max(here))
     }
 }
 

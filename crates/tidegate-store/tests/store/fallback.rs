@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tidegate_core::{Class, Key, KeyRef, Limit, Plan, Rate, Ticket, Timestamp};
 use tidegate_store::layer::{Fallback, Members};
-use tidegate_store::{Answer, Hold, Memory, Settlement, Store, StoreError, Verdicts};
+use tidegate_store::{Act, Done, Hold, Memory, Settlement, Store, StoreError};
 
 pub(super) const START: Timestamp = Timestamp::from_micros(1_790_000_000_000_000);
 const MINUTE: Duration = Duration::from_secs(60);
@@ -66,41 +66,14 @@ pub(super) fn lives_elsewhere(key: KeyRef<'_>) -> bool {
 }
 
 impl Store for Away {
-    async fn decide(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
-        if self.does_now(Does::RefuseSome) && plan.charges().any(|charge| lives_elsewhere(charge.key)) {
+    async fn run(&self, act: Act<'_>, now: Timestamp) -> Result<Done, StoreError> {
+        if let Act::Decide(plan) | Act::Raise(plan) = act
+            && self.does_now(Does::RefuseSome)
+            && plan.charges().any(|charge| lives_elsewhere(charge.key))
+        {
             return Err(away(false));
         }
-        self.asked(|store| store.decide_now(plan, now))?
-    }
-    async fn read(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
-        self.asked(|store| store.read_now(plan, now))?
-    }
-    async fn reserve(&self, plan: &Plan, hold: Hold, now: Timestamp) -> Result<Answer, StoreError> {
-        self.asked(|store| store.reserve_now(plan, hold, now))?
-    }
-    async fn commit(&self, ticket: Ticket, costs: &[u64], now: Timestamp) -> Result<Settlement, StoreError> {
-        self.asked(|store| store.commit_now(ticket, costs, now))?
-    }
-    async fn cancel(&self, ticket: Ticket, now: Timestamp) -> Result<Settlement, StoreError> {
-        self.asked(|store| store.cancel_now(ticket, now))
-    }
-    async fn release(&self, plan: &Plan, now: Timestamp) -> Result<u64, StoreError> {
-        self.asked(|store| store.release_now(plan, now))
-    }
-    async fn renew(&self, plan: &Plan, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        self.asked(|store| store.renew_now(plan, now))
-    }
-    async fn refund(&self, plan: &Plan, charged_at: Timestamp, now: Timestamp) -> Result<(), StoreError> {
-        self.asked(|store| store.refund_now(plan, charged_at, now))?
-    }
-    async fn raise(&self, plan: &Plan, now: Timestamp) -> Result<Verdicts, StoreError> {
-        if self.does_now(Does::RefuseSome) && plan.charges().any(|charge| lives_elsewhere(charge.key)) {
-            return Err(away(false));
-        }
-        self.asked(|store| store.raise_now(plan, now))?
-    }
-    async fn reset(&self, plan: &Plan, now: Timestamp) -> Result<usize, StoreError> {
-        self.asked(|store| store.reset_now(plan, now))
+        self.asked(|store| store.run_now(act, now))?
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use tidegate_core::{Pay, Plan, Ticket, Timestamp};
+use tidegate_core::{Pay, Plan, Timestamp};
 use tidegate_store::history::Claims;
-use tidegate_store::{Answer, Hold, Reference, Settlement, Store, StoreError, Verdicts, conformance};
+use tidegate_store::{Act, Answer, Done, Reference, Settlement, Store, StoreError, Verdicts, conformance};
 
 /// What is wrong with a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +100,19 @@ impl Flawed {
 }
 
 impl Store for Flawed {
-    async fn decide(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
+    async fn run(&self, act: Act<'_>, now: Timestamp) -> Result<Done, StoreError> {
+        match (act, self.1) {
+            (Act::Decide(plan), _) => self.decide_flawed(plan, now).map(Done::from),
+            (Act::Read(plan), Flaw::ChargesReads) => self.0.decide_now(plan, now).map(Done::from),
+            (Act::Cancel(_), Flaw::KeepsReservations) => Ok(Settlement::Gone.into()),
+            (Act::Release(_), Flaw::KeepsSlots) => Ok(Done::Released(1)),
+            (act, _) => self.0.run_now(act, now),
+        }
+    }
+}
+
+impl Flawed {
+    fn decide_flawed(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
         match self.1 {
             Flaw::Split => {
                 let mut verdicts = Verdicts::new();
@@ -128,37 +140,6 @@ impl Store for Flawed {
             Flaw::WrongClock => self.0.decide_now(plan, now.plus_us(1000)),
             _ => self.0.decide_now(plan, now),
         }
-    }
-    async fn read(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
-        if self.1 == Flaw::ChargesReads { self.0.decide_now(plan, now) } else { self.0.read_now(plan, now) }
-    }
-    async fn reserve(&self, plan: &Plan, hold: Hold, now: Timestamp) -> Result<Answer, StoreError> {
-        self.0.reserve_now(plan, hold, now)
-    }
-    async fn commit(&self, ticket: Ticket, costs: &[u64], now: Timestamp) -> Result<Settlement, StoreError> {
-        self.0.commit_now(ticket, costs, now)
-    }
-    async fn cancel(&self, ticket: Ticket, now: Timestamp) -> Result<Settlement, StoreError> {
-        if self.1 == Flaw::KeepsReservations {
-            Ok(Settlement::Gone)
-        } else {
-            Ok(self.0.cancel_now(ticket, now))
-        }
-    }
-    async fn release(&self, plan: &Plan, now: Timestamp) -> Result<u64, StoreError> {
-        if self.1 == Flaw::KeepsSlots { Ok(1) } else { Ok(self.0.release_now(plan, now)) }
-    }
-    async fn renew(&self, plan: &Plan, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        Ok(self.0.renew_now(plan, now))
-    }
-    async fn refund(&self, plan: &Plan, charged_at: Timestamp, now: Timestamp) -> Result<(), StoreError> {
-        self.0.refund_now(plan, charged_at, now)
-    }
-    async fn raise(&self, plan: &Plan, now: Timestamp) -> Result<Verdicts, StoreError> {
-        self.0.raise_now(plan, now)
-    }
-    async fn reset(&self, plan: &Plan, now: Timestamp) -> Result<usize, StoreError> {
-        Ok(self.0.reset_now(plan, now))
     }
 }
 

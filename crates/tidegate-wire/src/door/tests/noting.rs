@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tidegate_core::{Plan, Ticket, Timestamp};
-use tidegate_store::{Answer, Hold, Reference, Settlement, Store, StoreError, Verdicts};
+use tidegate_core::{Plan, Timestamp};
+use tidegate_store::{Act, Done, Reference, Store, StoreError};
 
 /// The reference store, with a note of each plan that it is asked about.
 #[derive(Clone, Default)]
@@ -26,47 +26,10 @@ impl Noting {
 }
 
 impl Store for Noting {
-    async fn decide(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
-        self.note(plan);
-        self.inner.decide(plan, now).await
-    }
-
-    async fn read(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
-        self.note(plan);
-        self.inner.read(plan, now).await
-    }
-
-    async fn reserve(&self, plan: &Plan, hold: Hold, now: Timestamp) -> Result<Answer, StoreError> {
-        self.note(plan);
-        self.inner.reserve(plan, hold, now).await
-    }
-
-    async fn commit(&self, ticket: Ticket, costs: &[u64], now: Timestamp) -> Result<Settlement, StoreError> {
-        self.inner.commit(ticket, costs, now).await
-    }
-
-    async fn cancel(&self, ticket: Ticket, now: Timestamp) -> Result<Settlement, StoreError> {
-        self.inner.cancel(ticket, now).await
-    }
-
-    async fn release(&self, plan: &Plan, now: Timestamp) -> Result<u64, StoreError> {
-        self.inner.release(plan, now).await
-    }
-
-    async fn renew(&self, plan: &Plan, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        self.inner.renew(plan, now).await
-    }
-
-    async fn refund(&self, plan: &Plan, charged_at: Timestamp, now: Timestamp) -> Result<(), StoreError> {
-        self.note(plan);
-        self.inner.refund(plan, charged_at, now).await
-    }
-
-    async fn raise(&self, plan: &Plan, now: Timestamp) -> Result<Verdicts, StoreError> {
-        self.inner.raise(plan, now).await
-    }
-
-    async fn reset(&self, plan: &Plan, now: Timestamp) -> Result<usize, StoreError> {
-        self.inner.reset(plan, now).await
+    async fn run(&self, act: Act<'_>, now: Timestamp) -> Result<Done, StoreError> {
+        if let Act::Decide(plan) | Act::Read(plan) | Act::Reserve(plan, _) | Act::Refund(plan, _) = act {
+            self.note(plan);
+        }
+        self.inner.run(act, now).await
     }
 }

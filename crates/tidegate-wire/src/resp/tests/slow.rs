@@ -4,8 +4,8 @@ use std::future::poll_fn;
 use std::sync::Mutex;
 use std::task::{Poll, Waker};
 
-use tidegate_core::{Plan, Ticket, Timestamp};
-use tidegate_store::{Answer, Hold, Reference, Settlement, Store, StoreError, Verdicts};
+use tidegate_core::Timestamp;
+use tidegate_store::{Act, Done, Reference, Store, StoreError};
 
 /// Counts in memory, but every question waits until it is let go, in whatever order.
 #[derive(Default)]
@@ -53,46 +53,12 @@ impl Slow {
 }
 
 impl Store for Slow {
-    async fn decide(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
+    async fn run(&self, act: Act<'_>, now: Timestamp) -> Result<Done, StoreError> {
         // What is counted is counted in the order in which it was asked.
-        let answer = self.inner.decide_now(plan, now);
-        self.wait().await;
-        answer
-    }
-
-    async fn read(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
-        self.inner.read(plan, now).await
-    }
-
-    async fn reserve(&self, plan: &Plan, hold: Hold, now: Timestamp) -> Result<Answer, StoreError> {
-        self.inner.reserve(plan, hold, now).await
-    }
-
-    async fn commit(&self, ticket: Ticket, costs: &[u64], now: Timestamp) -> Result<Settlement, StoreError> {
-        self.inner.commit(ticket, costs, now).await
-    }
-
-    async fn cancel(&self, ticket: Ticket, now: Timestamp) -> Result<Settlement, StoreError> {
-        self.inner.cancel(ticket, now).await
-    }
-
-    async fn release(&self, plan: &Plan, now: Timestamp) -> Result<u64, StoreError> {
-        self.inner.release(plan, now).await
-    }
-
-    async fn renew(&self, plan: &Plan, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        self.inner.renew(plan, now).await
-    }
-
-    async fn refund(&self, plan: &Plan, at: Timestamp, now: Timestamp) -> Result<(), StoreError> {
-        self.inner.refund(plan, at, now).await
-    }
-
-    async fn raise(&self, plan: &Plan, now: Timestamp) -> Result<Verdicts, StoreError> {
-        self.inner.raise(plan, now).await
-    }
-
-    async fn reset(&self, plan: &Plan, now: Timestamp) -> Result<usize, StoreError> {
-        self.inner.reset(plan, now).await
+        let done = self.inner.run_now(act, now);
+        if matches!(act, Act::Decide(_)) {
+            self.wait().await;
+        }
+        done
     }
 }
