@@ -83,6 +83,39 @@ pub struct Idempotency {
     pub asked: Option<u64>,
 }
 
+/// The key of a charge: in parts, or encoded already.
+pub enum ChargeKey<'a> {
+    /// In parts, some of which may be prepared.
+    Prepared(PreparedKey<'a>),
+    /// Encoded.
+    Encoded(KeyRef<'a>),
+}
+
+/// Keys may be secret.
+impl std::fmt::Debug for ChargeKey<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ChargeKey")
+    }
+}
+
+impl<'a> From<Key<'a>> for ChargeKey<'a> {
+    fn from(key: Key<'a>) -> Self {
+        Self::Prepared(key.into())
+    }
+}
+
+impl<'a> From<PreparedKey<'a>> for ChargeKey<'a> {
+    fn from(key: PreparedKey<'a>) -> Self {
+        Self::Prepared(key)
+    }
+}
+
+impl<'a> From<KeyRef<'a>> for ChargeKey<'a> {
+    fn from(key: KeyRef<'a>) -> Self {
+        Self::Encoded(key)
+    }
+}
+
 /// A plan that cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -209,43 +242,32 @@ impl Plan {
     }
 
     /// Adds a charge to the current group, which pays if it is admitted.
-    pub fn charge(&mut self, key: Key<'_>, limit: Limit, cost: u64) -> Result<(), PlanError> {
+    pub fn charge<'k>(
+        &mut self,
+        key: impl Into<ChargeKey<'k>>,
+        limit: Limit,
+        cost: u64,
+    ) -> Result<(), PlanError> {
         self.charge_when(key, limit, cost, Pay::IfAdmitted)
     }
 
     /// Adds a charge to the current group, and says when it pays.
-    pub fn charge_when(&mut self, key: Key<'_>, limit: Limit, cost: u64, pay: Pay) -> Result<(), PlanError> {
-        self.charge_prepared_when(&key.into(), &limit, cost, pay)
-    }
-
-    /// The same on a key that was prepared.
-    pub fn charge_prepared_when(
+    #[inline]
+    pub fn charge_when<'k>(
         &mut self,
-        key: &PreparedKey<'_>,
-        limit: &Limit,
-        cost: u64,
-        pay: Pay,
-    ) -> Result<(), PlanError> {
-        let (start, sizes) = (self.keys.len(), key.sizes()?);
-        key.write(sizes, self.keys.grow(sizes.bytes));
-        self.push(start, limit, cost, pay)
-    }
-
-    /// Adds a charge on a key that is encoded already.
-    pub fn charge_encoded(&mut self, key: KeyRef<'_>, limit: Limit, cost: u64) -> Result<(), PlanError> {
-        self.charge_encoded_when(key, limit, cost, Pay::IfAdmitted)
-    }
-
-    /// Adds a charge on a key that is encoded already, and says when it pays.
-    pub fn charge_encoded_when(
-        &mut self,
-        key: KeyRef<'_>,
+        key: impl Into<ChargeKey<'k>>,
         limit: Limit,
         cost: u64,
         pay: Pay,
     ) -> Result<(), PlanError> {
         let start = self.keys.len();
-        self.keys.grow(key.bytes().len()).copy_from_slice(key.bytes());
+        match key.into() {
+            ChargeKey::Prepared(key) => {
+                let sizes = key.sizes()?;
+                key.write(sizes, self.keys.grow(sizes.bytes));
+            }
+            ChargeKey::Encoded(key) => self.keys.grow(key.bytes().len()).copy_from_slice(key.bytes()),
+        }
         self.push(start, &limit, cost, pay)
     }
 

@@ -42,7 +42,8 @@ pub use algorithm::Refund;
 pub use algorithm::concurrency::Ticket;
 pub use algorithm::fixed_window::{Bounds, Window};
 pub use charge::{
-    Charge, Idempotency, MAX_CHARGES, Pay, Plan, PlanError, PreparedCharge, ShortKey, ShortRoom, Values,
+    Charge, ChargeKey, Idempotency, MAX_CHARGES, Pay, Plan, PlanError, PreparedCharge, ShortKey, ShortRoom,
+    Values,
 };
 pub use class::Class;
 pub use key::{EncodedParts, Key, KeyBuf, KeyRef, MAX_KEY_BYTES, MAX_PART_BYTES, PreparedKey};

@@ -478,7 +478,7 @@ fn paid(plan: &Plan, answer: &Answer) -> Plan {
     for (_, charge) in
         plan.charges().enumerate().filter(|(index, charge)| answer.paid(*index) && gives_back(charge))
     {
-        paid.charge_encoded(charge.key, *charge.limit, charge.cost).expect("a part of a plan is a plan");
+        paid.charge(charge.key, *charge.limit, charge.cost).expect("a part of a plan is a plan");
     }
     paid
 }

@@ -227,7 +227,7 @@ impl<'a, 'v> Writer<'a, 'v> {
         if part.is_of_tree() {
             self.push_of_tree(key, (limit, pay), &mut part)?;
         } else {
-            self.plan.charge_prepared_when(key, limit, part.cost, pay)?;
+            self.plan.charge_when(*key, *limit, part.cost, pay)?;
         }
         if !part.is_gate() && (limit.is_calendar() || part.at.tier == Tier::Override) {
             part.made = u16::try_from(self.meaning.made.len()).ok();
@@ -274,7 +274,7 @@ impl<'a, 'v> Writer<'a, 'v> {
                 part.kind = Kind::Peek;
             }
         }
-        self.plan.charge_prepared_when(key, &limit, cost, pay).map_err(Malformed::from)
+        self.plan.charge_when(*key, limit, cost, pay).map_err(Malformed::from)
     }
 
     fn is_peek(&self, descriptor: u16) -> bool {

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 use std::time::Instant;
 
-use tidegate_core::{EncodedParts, Limit, Pay, Plan, PreparedKey, Ticket, Timestamp, Verdict};
+use tidegate_core::{EncodedParts, Limit, Plan, PreparedKey, Ticket, Timestamp, Verdict};
 use tidegate_store::{Store, StoreError};
 
 use crate::check::Check;
@@ -64,7 +64,7 @@ impl Throttle<'_> {
         let limit = self.limit.in_share(*SHARE);
         let mut plan = Plan::new();
         plan.set_ticket(ticket);
-        plan.charge_prepared_when(&key(&[self.key]), &limit, self.cost, Pay::IfAdmitted)
+        plan.charge(key(&[self.key]), limit, self.cost)
             .expect("one charge is a plan, and a part of a key that is long is hashed");
         plan
     }

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 use tidegate_core::{
-    EncodedParts, Limit, Pay, Plan, PlanError, PreparedKey, ShortKey, ShortRoom, Timestamp, Verdict,
+    EncodedParts, Limit, Plan, PlanError, PreparedKey, ShortKey, ShortRoom, Timestamp, Verdict,
 };
 use tidegate_store::{Few, Memory, Verdicts};
 
@@ -83,7 +83,7 @@ impl Ask<'_, '_> {
     }
 
     fn charge(&self, plan: &mut Plan) -> Result<(), PlanError> {
-        plan.charge_prepared_when(&self.prepared(), &self.rule.counted, self.cost, Pay::IfAdmitted)
+        plan.charge(self.prepared(), self.rule.counted, self.cost)
     }
 
     /// Decides about this alone, if the store has a short way for it.

@@ -46,7 +46,7 @@ fn charge(pieces: &mut Pieces<'_>, plan: &mut Plan) {
     if pieces.below(8) == 7 && !plan.is_empty() {
         let mut with = plan.clone();
         let twin = plan.get(usize::from(pieces.byte()) % plan.len());
-        if with.charge_encoded_when(twin.key, *twin.limit, cost, pay).is_ok() {
+        if with.charge_when(twin.key, *twin.limit, cost, pay).is_ok() {
             *plan = with;
         }
         return;

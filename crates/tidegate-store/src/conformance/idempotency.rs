@@ -63,7 +63,7 @@ fn another_check_under_the_same_name_is_an_error<S: Store>(store: &S) {
     decide(store, &named(single("idem", log(5), 2), "acme", "req-1"), START);
     let mut shadow = Plan::new();
     shadow.next_group();
-    shadow.charge_encoded(single("idem", log(5), 2).get(0).key, log(5), 2).expect("a small plan");
+    shadow.charge(single("idem", log(5), 2).get(0).key, log(5), 2).expect("a small plan");
     for other in [single("idem", log(5), 1), single("other", log(5), 2), shadow] {
         let answer = wait(store.decide(&named(other, "acme", "req-1"), START));
         assert_eq!(answer, Err(StoreError::IdempotencyConflict));

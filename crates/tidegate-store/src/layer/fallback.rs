@@ -118,7 +118,7 @@ impl<S: Store> Fallback<S> {
     /// Units that count here and have not drained or left their window.
     fn used_here(&self, key: KeyRef<'_>, part: Limit, now: Timestamp) -> u64 {
         let mut plan = Plan::new();
-        if plan.charge_encoded(key, part, 0).is_err() {
+        if plan.charge(key, part, 0).is_err() {
             return 0;
         }
         let read = self.local.read_now(&plan, now);
@@ -127,7 +127,7 @@ impl<S: Store> Fallback<S> {
 
     fn forget_locally(&self, key: KeyRef<'_>, limit: &Limit, now: Timestamp) {
         let mut plan = Plan::new();
-        if plan.charge_encoded(key, *limit, 0).is_ok() {
+        if plan.charge(key, *limit, 0).is_ok() {
             self.local.reset_now(&plan, now);
         }
     }
@@ -155,7 +155,7 @@ impl<S: Store> Fallback<S> {
             }
             let costs = plan.charges().filter(|other| other.key == charge.key).map(|other| other.cost);
             let limit = charge.limit.divided(members, costs.fold(0, u64::saturating_add));
-            part.charge_encoded_when(charge.key, limit, charge.cost, charge.pay)
+            part.charge_when(charge.key, limit, charge.cost, charge.pay)
                 .expect("what stood in a plan stands in another");
         }
         part
@@ -168,7 +168,7 @@ impl<S: Store> Fallback<S> {
             let share = known.used_at(now).share_of(charge.limit.capacity());
             let units = share.saturating_sub(self.used_here(charge.key, *charge.limit, now));
             let mut seed = Plan::new();
-            if units > 0 && seed.charge_encoded(charge.key, *charge.limit, units).is_ok() {
+            if units > 0 && seed.charge(charge.key, *charge.limit, units).is_ok() {
                 // A counter that has more by itself stays as it is.
                 drop(self.local.decide_now(&seed, now));
             }

@@ -68,7 +68,7 @@ fn with_keys(plan: &Plan, keys: &[Option<KeyBuf>]) -> Option<Plan> {
             group += 1;
         }
         let key = key.as_ref().map_or(charge.key, KeyBuf::as_ref);
-        other.charge_encoded_when(key, *charge.limit, charge.cost, charge.pay).ok()?;
+        other.charge_when(key, *charge.limit, charge.cost, charge.pay).ok()?;
     }
     Some(other)
 }

@@ -64,7 +64,7 @@ fn copy(plan: &Plan, flaw: Flaw, keep: impl Fn(usize) -> bool) -> Plan {
         if flaw != Flaw::MergesGroups && charge.group != group_before {
             copy.next_group();
         }
-        copy.charge_encoded_when(charge.key, *charge.limit, charge.cost, flaw.pay(charge.pay)).unwrap();
+        copy.charge_when(charge.key, *charge.limit, charge.cost, flaw.pay(charge.pay)).unwrap();
     }
     copy
 }
@@ -79,10 +79,10 @@ impl Flawed {
         }
         for (charge, before) in plan.charges().zip(&before) {
             let mut debt = Plan::new();
-            debt.charge_encoded(charge.key, *charge.limit, 0).unwrap();
+            debt.charge(charge.key, *charge.limit, 0).unwrap();
             let owed = self.0.read_now(&debt, now)?.verdicts[0].debt;
             debt.clear();
-            debt.charge_encoded(charge.key, *charge.limit, owed.saturating_sub(before.debt)).unwrap();
+            debt.charge(charge.key, *charge.limit, owed.saturating_sub(before.debt)).unwrap();
             self.0.refund_now(&debt, now, now)?;
         }
         let mut verdicts = self.0.read_now(plan, now)?.verdicts;

@@ -63,8 +63,7 @@ impl<S: Store> Fallback<S> {
         let part = debt.limit.divided(self.members.get(), 0);
         let units = debt.units.min(self.used_here(debt.key.as_ref(), part, now));
         let mut plan = Plan::new();
-        if units == 0 || plan.charge_encoded_when(debt.key.as_ref(), debt.limit, units, Pay::Always).is_err()
-        {
+        if units == 0 || plan.charge_when(debt.key.as_ref(), debt.limit, units, Pay::Always).is_err() {
             return Ok(0);
         }
         let answer = self.inner.decide(&plan, now).await?;

@@ -56,7 +56,7 @@ impl<S: Store> Fallback<S> {
     async fn tell(&self, lost: &Lost, now: Timestamp) -> Result<(), StoreError> {
         let units = lost.word.used_at(now).units();
         let mut plan = Plan::new();
-        if units == 0 || plan.charge_encoded(lost.key.as_ref(), lost.limit, units).is_err() {
+        if units == 0 || plan.charge(lost.key.as_ref(), lost.limit, units).is_err() {
             return Ok(());
         }
         match self.inner.raise(&plan, now).await {
