@@ -2,10 +2,6 @@
 //!
 //! Several requests stand behind one another, divided by a line of `~`. Each is a line of method and address, headers, an empty
 //! line, and the body. The header `peer` is where it comes from. `$ID` is the id of the last decision.
-//!
-//! The same bytes are read as they would come over a connection, by who answers plain checks there.
-
-mod direct;
 
 use std::net::SocketAddr;
 
@@ -34,7 +30,6 @@ pub(crate) fn run(bytes: &[u8]) {
             id = new;
         }
     }
-    direct::run(&door, bytes);
     world::is_at_rest(&door, bytes);
 }
 

@@ -9,7 +9,6 @@ mod activity;
 mod answer;
 mod reply;
 mod whole;
-mod plain;
 mod turn;
 
 pub(crate) use answer::Shortcut;
@@ -24,16 +23,14 @@ use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use hyper_util::server::conn::auto::Builder;
 use tidegate_wire::trust::Peer;
-use tokio::io::AsyncWriteExt as _;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until};
 
 use crate::config::Limits;
 use crate::listener::{Counts, Door, Phase, Serves, Wire, reached};
 use crate::tls::{Inside, Tls};
 use activity::Activity;
 use hour::Hours;
-use plain::Ended;
 use turn::{Came, Turns};
 use whole::Whole;
 
@@ -77,39 +74,20 @@ impl Serves for Door {
     }
 }
 
-async fn drive<S: Wire>((mut stream, peer): (S, Peer), door: Arc<Door>, mut phase: watch::Receiver<Phase>) {
+async fn drive<S: Wire>((stream, peer): (S, Peer), door: Arc<Door>, mut phase: watch::Receiver<Phase>) {
     let _open = door.counts.open();
     let peer = door.tells_peers.then_some(peer);
     let old_at = Instant::now() + spread(door.limits.connection_age);
-    let mut speaks = if door.http2_only { Speaks::Http2 } else { Speaks::Either };
-    let (mut first, mut says_farewell) = (Vec::new(), false);
-    if let Some(Shortcut::Check(checks)) = &door.shortcut
-        && checks.answers_at_once()
-    {
-        let going = reached(&mut phase, Phase::Draining);
-        match plain::serve(&mut stream, (checks, peer.as_ref()), (&door, old_at), going).await {
-            Ended::Other { came, is_http1, is_last } => {
-                first = came;
-                speaks = if is_http1 { Speaks::Http1 } else { speaks };
-                // Where anything may be spoken, nobody knows how to say so.
-                says_farewell = is_last && is_http1;
-            }
-            Ended::Closed => {
-                drop(timeout(PATIENCE, stream.shutdown()).await);
-                return;
-            }
-        }
-    }
     let activity = Arc::new(Activity::new());
     let service = {
         let (door, activity) = (Arc::clone(&door), Arc::clone(&activity));
         hyper::service::service_fn(move |request: Request<Incoming>| {
-            answer::answer(Arc::clone(&door), &activity, (request, peer.as_ref()), says_farewell)
+            answer::answer(Arc::clone(&door), &activity, (request, peer.as_ref()))
         })
     };
     let came = Came::default();
-    let (builder, mut turns) = (builder(&door.limits, speaks, came.clone()), Turns::new(came));
-    let stream = TokioIo::new(Whole::new(first, stream, &activity));
+    let (builder, mut turns) = (builder(&door, came.clone()), Turns::new(came));
+    let stream = TokioIo::new(Whole::new(stream, &activity));
     let mut connection = pin!(builder.serve_connection(stream, service));
     // An answer has as much time to be taken as its request had.
     let (idle, taking) = (door.limits.idle_timeout, door.limits.request_timeout);
@@ -160,16 +138,8 @@ pub(crate) fn spread(age: Duration) -> Duration {
     age * (900 + fifth) / 1000
 }
 
-/// What is spoken over a connection.
-#[derive(Clone, Copy)]
-enum Speaks {
-    /// Its first bytes tell.
-    Either,
-    Http1,
-    Http2,
-}
-
-fn builder(limits: &Limits, speaks: Speaks, came: Came) -> Builder<Came> {
+fn builder(door: &Door, came: Came) -> Builder<Came> {
+    let limits = &door.limits;
     let mut builder = Builder::new(came);
     builder
         .http1()
@@ -182,16 +152,12 @@ fn builder(limits: &Limits, speaks: Speaks, came: Came) -> Builder<Came> {
         .http2()
         .timer(Hours::new())
         // Nobody who calls by gRPC asks for the date.
-        .auto_date_header(!matches!(speaks, Speaks::Http2))
+        .auto_date_header(!door.http2_only)
         .max_concurrent_streams(limits.streams)
         .initial_stream_window_size(WINDOW)
         .initial_connection_window_size(WINDOW_OF_ALL.0.max(limits.streams.saturating_mul(WINDOW_OF_ALL.1)))
         .max_header_list_size(HEAD_BYTES)
         .keep_alive_interval(KEEP_ALIVE.0)
         .keep_alive_timeout(KEEP_ALIVE.1);
-    match speaks {
-        Speaks::Either => builder,
-        Speaks::Http1 => builder.http1_only(),
-        Speaks::Http2 => builder.http2_only(),
-    }
+    if door.http2_only { builder.http2_only() } else { builder }
 }

@@ -17,7 +17,6 @@ mod listener;
 mod tls;
 mod cores;
 mod guarded;
-mod between;
 mod connection;
 mod callers;
 mod notices;

@@ -1,6 +1,7 @@
 //! The door that speaks the Redis protocol: one connection from its first byte to its last. What is said is the business of
 //! [`tidegate_wire::resp`]; here are the socket and the time.
 
+mod between;
 mod hours;
 
 use std::future::Future;
@@ -14,13 +15,13 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
-use crate::between::{Between, Event};
 use crate::config::Limits;
 use crate::connection::PATIENCE;
 use crate::guarded::{Failed, at_once, guarded};
 use crate::listener::{self, Counts, Phase, Serves, Wire, reached};
 use crate::stack::Stack;
 use crate::tls::{Inside, Tls};
+use between::{Between, Event};
 use hours::{Came, Hours};
 
 /// Bytes that are read and not looked at before a connection is closed.

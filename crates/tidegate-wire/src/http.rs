@@ -23,7 +23,6 @@ mod swift;
 mod json;
 mod reply;
 mod answer;
-mod direct;
 mod decide;
 mod settle;
 mod authorize;
@@ -46,7 +45,6 @@ use crate::trust::Peer;
 pub use body::wrong_method;
 pub use decide::Begun;
 pub use describe::describe;
-pub use direct::{Heard, MOST_PLAIN_BYTES, Part, Plain, hear};
 
 /// The routes of the door.
 pub fn router<S: Store + 'static>(door: Door<S>) -> Router {
@@ -93,24 +91,5 @@ impl<S: Store + 'static> Checks<S> {
         B: HttpBody<Data = Bytes> + Unpin,
     {
         decide::finish(&self.door, begun).await
-    }
-
-    /// Whether the store answers at once.
-    pub fn answers_at_once(&self) -> bool {
-        self.door.engine().store().answers_at_once()
-    }
-
-    /// Writes the answer to a plain check from there, through a store that answers at once.
-    pub fn answer_at_once(&self, plain: &Plain<'_>, peer: Option<&Peer>, out: &mut Vec<u8>) {
-        decide::plain(&self.door, plain, peer).write(self.door.now(), out);
-    }
-
-    /// Writes an answer that somebody else has made, if all of its body is there.
-    pub async fn write(&self, response: Response, out: &mut Vec<u8>) {
-        let (head, body) = response.into_parts();
-        let body = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
-        let headers = head.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
-        reply::write_head(out, head.status, headers);
-        reply::write_body(out, &body, self.door.now());
     }
 }

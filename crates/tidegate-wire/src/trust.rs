@@ -146,21 +146,11 @@ impl Trust {
 
     /// Who sent a request.
     pub fn caller(&self, peer: Option<&Peer>, headers: &HeaderMap) -> Caller {
-        let said = |name: HeaderName| headers.get(name).map(HeaderValue::as_bytes);
-        self.caller_saying(peer, || [said(AUTHORIZATION), said(X_TIDEGATE_TOKEN)])
-    }
-
-    /// The same by what its headers say: `Authorization`, and the one for a token.
-    pub(crate) fn caller_saying<'h>(
-        &self,
-        peer: Option<&Peer>,
-        said: impl FnOnce() -> [Option<&'h [u8]>; 2],
-    ) -> Caller {
         let caller = self.caller_at(peer);
         match &self.0 {
             Some(policy) if caller.may != May::ALL => {
-                let [authorization, token] = said();
-                let words = [authorization.and_then(bearer), token];
+                let said = |name: HeaderName| headers.get(name).map(HeaderValue::as_bytes);
+                let words = [said(AUTHORIZATION).and_then(bearer), said(X_TIDEGATE_TOKEN)];
                 let by_words = words.into_iter().flatten().map(|word| policy.by_word(peer, word));
                 Caller { may: by_words.fold(caller.may, May::and), ..caller }
             }

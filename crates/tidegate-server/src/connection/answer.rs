@@ -7,8 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use axum::extract::Request;
-use axum::http::header::CONNECTION;
-use axum::http::{HeaderValue, Method, Response, StatusCode};
+use axum::http::{Method, Response, StatusCode};
 use hyper::body::Incoming;
 use tidegate_wire::door::{Held, Room};
 use tidegate_wire::trust::Peer;
@@ -21,13 +20,11 @@ use crate::guarded::{Failed, guarded};
 use crate::listener::Door;
 use crate::stack::Stack;
 
-/// Answers a request, and says with it whether the connection ends then. What is known at once is done at once: the rest is carried
-/// about until the request is answered.
+/// Answers a request. What is known at once is done at once: the rest is carried about until the request is answered.
 pub(super) fn answer(
     door: Arc<Door>,
     activity: &Arc<Activity>,
     (request, peer): (Request<Incoming>, Option<&Peer>),
-    says_farewell: bool,
 ) -> impl Future<Output = Result<Response<Reply>, Infallible>> + use<> {
     let asked = Asked::new(activity);
     let (question, stream) = Question::new(&door, (request, peer), activity);
@@ -40,14 +37,10 @@ pub(super) fn answer(
             }
             Err(Failed::Late) => routed((door.late)()),
         };
-        let mut response = match stream {
+        Ok(match stream {
             Some(stream) => response.map(|content| Reply::stream(content, stream, &door.room)),
             None => held(&door, response, asked),
-        };
-        if says_farewell {
-            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-        }
-        Ok(response)
+        })
     }
 }
 
@@ -64,7 +57,7 @@ fn held(door: &Door, response: Response<Content>, asked: Asked) -> Response<Repl
     }
 }
 
-/// What most callers ask, which has nobody to look for.
+/// What most callers ask, over HTTP/1.1 or HTTP/2: hyper has read the head, and no route is looked for.
 pub(crate) enum Shortcut {
     /// Envoy's call.
     Call(rls::Service<Stack>),

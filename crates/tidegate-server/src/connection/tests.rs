@@ -1,5 +1,7 @@
 //! Connections whose peers are silent, slow or old: closed in time, and not before.
 
+mod http1;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,13 +30,13 @@ rules:
   - { name: bots, match: { agent: bot }, action: block }
 ";
 
-pub(super) const HEADER_TIMEOUT: Duration = Duration::from_secs(7);
-pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
-pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(9);
-pub(super) const AGE: Duration = Duration::from_secs(20);
+const HEADER_TIMEOUT: Duration = Duration::from_secs(7);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(9);
+const AGE: Duration = Duration::from_secs(20);
 
 /// A door to an engine of its own, with the short way or without.
-pub(super) async fn door(short: bool) -> Arc<Door> {
+async fn door(short: bool) -> Arc<Door> {
     let engine = Arc::new(Engine::new(Stack::Memory(Memory::new())));
     engine.install(compile(vec![Source::new("a.yaml", RULES)]).snapshot.unwrap());
     let clock = Arc::new(|| Timestamp::from_micros(1_790_000_000_000_000));
@@ -64,20 +66,20 @@ pub(super) async fn door(short: bool) -> Arc<Door> {
 }
 
 /// Our end of a connection to a door, and who can say that the server goes away.
-pub(super) fn connect(door: Arc<Door>) -> (DuplexStream, watch::Sender<Phase>) {
+fn connect(door: Arc<Door>) -> (DuplexStream, watch::Sender<Phase>) {
     let (ours, theirs) = duplex(1 << 20);
     (ours, connect_over(theirs, door).0)
 }
 
 /// The same over what is given; and its end.
-pub(super) fn connect_over(theirs: impl Wire, door: Arc<Door>) -> (watch::Sender<Phase>, JoinHandle<()>) {
+fn connect_over(theirs: impl Wire, door: Arc<Door>) -> (watch::Sender<Phase>, JoinHandle<()>) {
     let (going, phase) = watch::channel(Phase::Serving);
     let peer = Peer::at("192.0.2.1:4711".parse().unwrap());
     (going, tokio::spawn(door.drive((theirs, peer), phase)))
 }
 
 /// Lets the other end do all it can.
-pub(super) async fn breathe() {
+async fn breathe() {
     for _ in 0..16 {
         yield_now().await;
     }

@@ -1,6 +1,9 @@
 //! Turns of a connection that brings several requests at once: in one it reads what has come and answers what can be answered at once, and
 //! in the next it sends all of that together. Only requests that have to wait get tasks of their own, and others have their turns in
 //! between, however many come.
+//!
+//! Only HTTP/2 hands requests over to be begun here. Over HTTP/1.1 hyper answers them itself, one after another: a turn then only
+//! bounds what is read and holds the clock.
 
 use std::collections::VecDeque;
 use std::future::Future;

@@ -1,4 +1,4 @@
-//! Bytes that go out in one piece, and those that came before.
+//! The bytes of a connection: reads are bounded per turn, and answers go out in one piece.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -17,9 +17,6 @@ const MOST_PER_TURN: usize = 64 << 10;
 /// it can, and then asks the system once for each answer; what goes out in one piece is put together first, so that answers that
 /// are ready together go out together. Ours are short: to copy them costs less than to ask.
 pub(super) struct Whole<S> {
-    /// What was read before, and is read again; and how much of it was.
-    first: Vec<u8>,
-    read: usize,
     /// How much was read in which turn.
     in_turn: (usize, Option<u64>),
     stream: S,
@@ -28,9 +25,8 @@ pub(super) struct Whole<S> {
 }
 
 impl<S> Whole<S> {
-    /// A connection from which these bytes have come so far.
-    pub(super) fn new(first: Vec<u8>, stream: S, activity: &Arc<Activity>) -> Self {
-        Self { first, read: 0, in_turn: (0, None), stream, activity: Arc::clone(activity) }
+    pub(super) fn new(stream: S, activity: &Arc<Activity>) -> Self {
+        Self { in_turn: (0, None), stream, activity: Arc::clone(activity) }
     }
 
     fn sent(&self, bytes: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -47,30 +43,20 @@ impl<S: AsyncRead + Unpin> AsyncRead for Whole<S> {
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let Self { first, read, in_turn, stream, .. } = &mut *self;
-        if first.is_empty() {
-            // Whoever reads may ask more than once in a turn, and outside of turns it is nobody else's.
-            let turn = hour::turn();
-            if in_turn.1 != turn || turn.is_none() {
-                *in_turn = (0, turn);
-            }
-            if in_turn.0 >= MOST_PER_TURN {
-                context.waker().wake_by_ref();
-                return Poll::Pending;
-            }
-            let before = into.filled().len();
-            let came = Pin::new(stream).poll_read(context, into);
-            in_turn.0 += into.filled().len() - before;
-            return came;
+        let Self { in_turn, stream, .. } = &mut *self;
+        // Whoever reads may ask more than once in a turn, and outside of turns it is nobody else's.
+        let turn = hour::turn();
+        if in_turn.1 != turn || turn.is_none() {
+            *in_turn = (0, turn);
         }
-        let next = &first[*read..];
-        let next = &next[..next.len().min(into.remaining())];
-        into.put_slice(next);
-        *read += next.len();
-        if *read == first.len() {
-            *first = Vec::new();
+        if in_turn.0 >= MOST_PER_TURN {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
         }
-        Poll::Ready(Ok(()))
+        let before = into.filled().len();
+        let came = Pin::new(stream).poll_read(context, into);
+        in_turn.0 += into.filled().len() - before;
+        came
     }
 }
 
@@ -126,7 +112,7 @@ mod tests {
 
     #[test]
     fn so_much_is_read_in_a_turn_however_often_it_is_asked() {
-        let mut whole = Whole::new(Vec::new(), tokio::io::repeat(b'x'), &Arc::new(Activity::new()));
+        let mut whole = Whole::new(tokio::io::repeat(b'x'), &Arc::new(Activity::new()));
         for _ in 0..2 {
             let _turn = Turn::begin();
             assert_eq!((comes(&mut whole), comes(&mut whole)), (MOST_PER_TURN, 0));

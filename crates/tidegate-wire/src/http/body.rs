@@ -4,7 +4,7 @@ use axum::body::{Bytes, HttpBody};
 use axum::extract::Request;
 use axum::response::{IntoResponse as _, Response};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 use serde_json::error::Category;
 use tidegate_store::Store;
@@ -41,21 +41,13 @@ pub(super) async fn read<S: Store + 'static>(
 
 /// Why a body is not read at all, as far as the head says.
 pub(super) fn unwelcome(headers: &HeaderMap, content_type: ContentType, most: usize) -> Option<Problem> {
-    let said = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
-    let wrong_type = (content_type == ContentType::Json).then(|| not_json_by_its_type(said)).flatten();
-    wrong_type.or_else(|| announced(headers).and_then(|bytes| oversized(bytes, most)))
-}
-
-/// Why a body of that type is not read, if it should be JSON. Without a type it may be.
-pub(super) fn not_json_by_its_type(content_type: Option<&[u8]>) -> Option<Problem> {
-    let detail = "the body should be JSON; send content-type: application/json";
-    let is_other = content_type.is_some_and(|value| !is_json(value));
-    is_other.then(|| Problem::of_request(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail))
-}
-
-/// Why a body of so many bytes is not read.
-pub(super) fn oversized(bytes: usize, most: usize) -> Option<Problem> {
-    (bytes > most).then(|| too_large(most))
+    // A body without a content type may be JSON.
+    let is_other = headers.get(CONTENT_TYPE).is_some_and(|value| !is_json(value.as_bytes()));
+    if content_type == ContentType::Json && is_other {
+        let detail = "the body should be JSON; send content-type: application/json";
+        return Some(Problem::of_request(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
+    }
+    announced(headers).filter(|bytes| *bytes > most).map(|_| too_large(most))
 }
 
 /// The bytes of a body, and the share that they take.

@@ -15,7 +15,6 @@ use tidegate_store::Store;
 
 use super::answer::{Answer, Result, json_reply};
 use super::body::{self, ContentType};
-use super::direct::Plain;
 use super::fields::{Fields, Wrong};
 use super::patience;
 use super::reply::Reply;
@@ -91,31 +90,6 @@ where
         Err(problem) => body::refuse(door, &problem),
     };
     reply.into_response()
-}
-
-/// Answers a plain check from there.
-pub(super) fn plain<S: Store + 'static>(door: &Door<S>, plain: &Plain<'_>, peer: Option<&Peer>) -> Reply {
-    match asked_plainly(door, plain, peer) {
-        Ok(asked) => answer_at_once(door, plain.body, asked),
-        Err(problem) => body::refuse(door, &problem),
-    }
-}
-
-/// The same of a plain check as [`begin`] finds.
-fn asked_plainly<S: Store + 'static>(
-    door: &Door<S>,
-    Plain { head, body, .. }: &Plain<'_>,
-    peer: Option<&Peer>,
-) -> std::result::Result<Asked, Box<Problem>> {
-    let most = door.settings().max_body_bytes;
-    let unwelcome =
-        body::not_json_by_its_type(head.content_type).or_else(|| body::oversized(body.len(), most));
-    if let Some(problem) = unwelcome {
-        return Err(Box::new(problem));
-    }
-    let patience = door.patience(patience::shorter(head.timeouts));
-    let caller = door.settings().trust.caller_saying(peer, || [head.authorization, head.token]);
-    Ok(Asked { ask: Ask::Check, patience, caller })
 }
 
 async fn answer<S: Store + 'static>(door: &Door<S>, bytes: &[u8], asked: Asked) -> Reply {

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName};
 
 /// Milliseconds that the caller waits: our own name for it, and what Envoy tells whom it forwards a request to.
-pub(super) static HEADERS: [HeaderName; 2] = [
+static HEADERS: [HeaderName; 2] = [
     HeaderName::from_static("x-request-timeout-ms"),
     HeaderName::from_static("x-envoy-expected-rq-timeout-ms"),
 ];
@@ -16,12 +16,7 @@ const MOST_DIGITS: usize = 11;
 /// How long the caller waits, if it says so; the shorter one if it says two things. What is no number is as if it were not
 /// there, and so is 0, which is Envoy's word for no end.
 pub(super) fn of(headers: &HeaderMap) -> Option<Duration> {
-    shorter([0, 1].map(|which| headers.get(&HEADERS[which]).map(HeaderValue::as_bytes)))
-}
-
-/// The same by what both headers say.
-pub(super) fn shorter(said: [Option<&[u8]>; 2]) -> Option<Duration> {
-    said.into_iter().flatten().filter_map(parse).min()
+    HEADERS.iter().filter_map(|name| parse(headers.get(name)?.as_bytes())).min()
 }
 
 fn parse(text: &[u8]) -> Option<Duration> {

@@ -1,4 +1,4 @@
-//! Between two requests: a connection waits for bytes, for its server to go away, and for the time to look at the clock.
+//! Between two commands: a connection of the Redis protocol waits for bytes, for its server to go away, and for the time to look at the clock.
 
 mod bell;
 #[cfg(test)]
@@ -20,7 +20,7 @@ const MOST_IN_A_ROW: u32 = 4;
 
 /// What happened.
 #[derive(Debug)]
-pub(crate) enum Event {
+pub(super) enum Event {
     Bytes(io::Result<usize>),
     /// The server is going away. It is heard once.
     Going,
@@ -30,7 +30,7 @@ pub(crate) enum Event {
 
 pin_project_lite::pin_project! {
     /// What is waited for, but for the bytes.
-    pub(crate) struct Between<G> {
+    pub(super) struct Between<G> {
         #[pin]
         going: G,
         has_heard: bool,
@@ -42,7 +42,7 @@ pin_project_lite::pin_project! {
 }
 
 impl<G: Future<Output = ()>> Between<G> {
-    pub(crate) fn new(going: G, look_at: Instant) -> Self {
+    pub(super) fn new(going: G, look_at: Instant) -> Self {
         Self { going, has_heard: false, alarm: sleep_until(look_at), bell: Bell::default(), in_a_row: 0 }
     }
 
@@ -50,7 +50,7 @@ impl<G: Future<Output = ()>> Between<G> {
     ///
     /// Where there are none, the others are asked if they rang: what woke the connection may have done so while it waited for
     /// something else, so it is the bell that remembers it.
-    pub(crate) async fn hear(
+    pub(super) async fn hear(
         mut self: Pin<&mut Self>,
         stream: &mut (impl AsyncRead + Unpin),
         room: &mut Vec<u8>,
@@ -73,7 +73,7 @@ impl<G: Future<Output = ()>> Between<G> {
 
     /// Whether the server is going away and that was not heard before; for those to whom bytes come without a pause, who would not
     /// hear of it otherwise.
-    pub(crate) async fn hears_of_going(mut self: Pin<&mut Self>) -> bool {
+    pub(super) async fn hears_of_going(mut self: Pin<&mut Self>) -> bool {
         if self.in_a_row == 0 {
             return false;
         }
@@ -81,7 +81,7 @@ impl<G: Future<Output = ()>> Between<G> {
     }
 
     /// Looks at the clock at that time, or before: to wake too early costs less than to be set anew with each request.
-    pub(crate) fn look_at(self: Pin<&mut Self>, at: Instant) {
+    pub(super) fn look_at(self: Pin<&mut Self>, at: Instant) {
         let mut this = self.project();
         if this.alarm.is_elapsed() || at < this.alarm.deadline() {
             this.alarm.as_mut().reset(at);
