@@ -29,7 +29,7 @@ pub(crate) fn length(ms: u64) -> String {
     }
 }
 
-/// The same from now on: `in 12 days`, or `now`.
+/// A length of time that begins now: `in 12 days`, or `now`.
 pub(crate) fn ahead(ms: u64) -> String {
     if ms == 0 { "now".to_owned() } else { format!("in {}", length(ms)) }
 }

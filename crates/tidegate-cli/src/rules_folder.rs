@@ -15,7 +15,7 @@ pub(crate) fn read(path: &Path) -> Result<Compiled, Failure> {
     read_beside(path, Vec::new())
 }
 
-/// The same beside settings that name these attributes.
+/// Compiles the rules of a folder; settings declare these attributes.
 pub(crate) fn read_beside(path: &Path, attributes: Vec<String>) -> Result<Compiled, Failure> {
     let sources = sources(path).map_err(|error| Failure::Configuration(format!("{error:#}")))?;
     let context = Context { now: Some(now()), attributes };

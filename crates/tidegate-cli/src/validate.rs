@@ -75,8 +75,8 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<(), Failure> {
     if fails { Err(Failure::InvalidRules) } else { Ok(()) }
 }
 
-/// Where the rules are, `None` if a configuration has none, and the attributes that it names. What is wrong with it is said
-/// first.
+/// The folder of the rules, `None` if the configuration has none, and the attributes that the configuration declares.
+/// Errors of the configuration are printed first.
 fn rules(args: &ValidateArgs) -> Result<(Option<PathBuf>, Vec<String>), Failure> {
     let Some(file) = &args.live.config else {
         let default = || settings::default_rules().unwrap_or_else(|| ".".into());

@@ -225,9 +225,9 @@ impl<S: Store> Engine<S> {
         Ok(until)
     }
 
-    /// Gives back what such a check is charged, as far as it still counts; what is left then. A check that names an attribute
-    /// from which rules take their cost gives back units of those rules alone. If nobody could give it back, the decision is
-    /// uncounted.
+    /// Refunds the charges of a check, as far as they still count; the decision tells what is left. A check that names an
+    /// attribute from which rules take their cost refunds units of those rules alone. If the store cannot refund, the decision
+    /// is uncounted.
     pub async fn refund(
         &self,
         check: &Check<'_>,

@@ -23,7 +23,7 @@ use crate::source::Source;
 use crate::tree_yaml;
 use crate::yaml::{self, Node, Value};
 
-/// What is known of the place where rules are compiled, beside their files.
+/// Facts that lints need and rule files do not have.
 #[derive(Clone, Debug, Default)]
 pub struct Context {
     /// The time, for warnings about rules that have expired; without it there are none.

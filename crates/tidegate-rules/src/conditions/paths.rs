@@ -11,7 +11,7 @@ pub(super) enum Form {
     Prefix,
 }
 
-/// What is odd about a path; the first thing that is.
+/// The first warning about a path that requests cannot have.
 pub(super) fn odd(text: &str, at: Span, form: Form) -> Option<Diagnostic> {
     scheme(text, at)
         .or_else(|| regex(text, at, form))

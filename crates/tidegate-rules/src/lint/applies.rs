@@ -28,7 +28,7 @@ pub(super) fn never(domain: &Domain, rule: &Rule, said: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The same value twice in `by` makes no narrower counter.
+/// Warns of a value that stands twice in `by`: it makes no narrower counter.
 pub(super) fn repeated(domain: &Domain, rule: &Rule, said: &mut Vec<Diagnostic>) {
     let mut seen = HashSet::new();
     let twice = domain.by(rule).into_iter().find(|name| !seen.insert(name.clone()));
