@@ -1,58 +1,53 @@
-//! The stations in their order.
+//! The path of a check: [`Engine::begin`] makes its plan, the store answers, [`Engine::finish`] makes the decision.
 
-use std::future::{Future, poll_fn};
-use std::mem;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
 
 use arc_swap::ArcSwap;
 use tidegate_core::{Charge, Pay, Plan, PlanError, Ticket, Timestamp};
 use tidegate_rules::Snapshot;
-use tidegate_store::{Answer, Hold, Settlement, Store, StoreError};
+use tidegate_store::{Answer, Store, StoreError};
+use tokio::time::timeout;
 
 use crate::check::{Check, Malformed};
-use crate::contain::{Panicked, contain, contained};
-use crate::decision::{Decision, Outcome, Trouble};
-use crate::held::{Held, HeldPlans, What};
+use crate::contain::{Panicked, contain};
+use crate::decision::{Decision, Trouble};
+use crate::flight::FlightLimit;
+use crate::held::{Held, HeldPlans};
 use crate::last_resort::{Asked, LastResort, Question};
 use crate::loaded::Loaded;
 use crate::matching::Matches;
 use crate::meaning::Meaning;
 use crate::observe::Observed;
-use crate::reserved::{Reserved, Used};
+use crate::pending::{BeginFailure, Pending};
 use crate::settle::Silence;
+use crate::store_call::{Inquiry, StoreCall, detach};
 use crate::tickets::Tickets;
-use crate::way::Way;
-use crate::{matching, refund, resolve, settle};
+use crate::{matching, resolve, settle};
+
+static UNBOUNDED: FlightLimit = FlightLimit::new(usize::MAX);
 
 /// Decides checks by the rules that are installed.
+///
+/// ```text
+/// begin ─ matching, resolve ─▶ Pending ─ the store ─▶ finish ─ settle, observe ─▶ Decision
+/// ```
+///
+/// Both halves are synchronous; only the store between them may wait. [`check`](Engine::check) goes the whole path.
 #[derive(Debug)]
 pub struct Engine<S> {
-    store: S,
+    pub(crate) store: Arc<S>,
     loaded: ArcSwap<Loaded>,
-    observed: Observed,
+    pub(crate) observed: Observed,
     last_resort: LastResort,
-    held: HeldPlans,
+    pub(crate) held: HeldPlans,
     tickets: Tickets,
-}
-
-/// What came of giving something back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Settled {
-    /// It was done.
-    Done,
-    /// There is nothing under that id: settled before, ended, or never there.
-    Gone,
-    /// The store could not do it.
-    Failed(String),
 }
 
 impl<S: Store> Engine<S> {
     /// An engine without rules: everything passes.
     pub fn new(store: S) -> Self {
         Self {
-            store,
+            store: Arc::new(store),
             loaded: ArcSwap::default(),
             observed: Observed::default(),
             last_resort: LastResort::default(),
@@ -102,234 +97,190 @@ impl<S: Store> Engine<S> {
         self.held.len()
     }
 
-    /// May this request pass?
+    /// May this request pass? The store is waited for as long as the check's patience lasts.
     pub async fn check(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
-        let mut answer = Ok(Decision::free(now));
-        if let Ok(decision) = &mut answer
-            && let Err(malformed) = self.decide(check, decision).await
-        {
-            answer = Err(*malformed);
-        }
-        answer
+        self.check_within(check, now, &UNBOUNDED).await
     }
 
-    /// The way of a check, to a decision that is filled where it stands: it is large. What is malformed is rare, and boxed
-    /// so that all others have nothing to carry.
-    async fn decide(&self, check: &Check<'_>, decision: &mut Decision) -> Result<(), Box<Malformed>> {
-        let mut plan = Plan::new();
-        let mut way = Way::new(&mut plan, decision);
-        self.enter(&mut way, check)?;
-        self.resolve(&mut way, check)?;
-        if !self.try_decide(&mut way) {
-            ask(&mut way, |plan, now| self.store.decide(plan, now)).await;
-        }
-        self.settle(&mut way, (check, Asked::ToPass))?;
-        if let Some(paid) = self.keep(&way) {
-            Box::pin(self.give_back(&paid, way.decision.at)).await;
-        }
-        self.observe(&way);
-        Ok(())
-    }
-
-    /// Asks the store if it can answer without waiting; `false` if it has to be waited for.
-    fn try_decide(&self, way: &mut Way<'_>) -> bool {
-        let Way { plan, silence, decision, .. } = way;
-        if plan.is_empty() {
-            return true;
-        }
-        match contain(|| self.store.try_decide(plan, decision.at)) {
-            // There was none: to say so saves looking, and a copy.
-            Ok(Some(Ok(answer))) => mem::forget(decision.answer.replace(answer)),
-            Ok(Some(Err(error))) => *silence = Silence::Failed(error),
-            Ok(None) => return false,
-            Err(Panicked) => *silence = Silence::Panicked,
-        }
-        true
-    }
-
-    /// Would it pass? Nothing is charged.
-    pub async fn peek(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
-        let mut decision = Decision::free(now);
-        let mut plan = Plan::new();
-        let mut way = Way::new(&mut plan, &mut decision);
-        self.enter(&mut way, check)?;
-        self.resolve(&mut way, check)?;
-        ask(&mut way, |plan, now| self.store.read(plan, now)).await;
-        self.settle(&mut way, (check, Asked::ToSee))?;
-        decision.holds = false;
-        Ok(decision)
-    }
-
-    /// May it pass, at a cost that is settled later under the decision's id?
-    pub async fn reserve(
+    /// The same, unless more checks wait than the limit lets: then the class of the domain decides.
+    pub async fn check_within(
         &self,
         check: &Check<'_>,
-        hold: Hold,
         now: Timestamp,
+        flights: &FlightLimit,
     ) -> Result<Decision, Malformed> {
-        let mut decision = Decision::free(now);
-        let mut plan = Plan::new();
-        let mut way = Way::new(&mut plan, &mut decision);
-        self.enter(&mut way, check)?;
-        self.resolve(&mut way, check)?;
-        ask(&mut way, |plan, now| self.store.reserve(plan, hold, now)).await;
-        self.settle(&mut way, (check, Asked::ToPass))?;
-        self.keep_reservation(&mut way, check, hold).await;
-        self.observe(&way);
-        Ok(decision)
-    }
-
-    /// Settles a reservation at what was really used.
-    pub async fn commit(&self, id: Ticket, used: Used<'_>, now: Timestamp) -> Result<Settled, Malformed> {
-        let costs = |held: &Held| Some(held.reserved.as_ref()?.costs(&held.plan, used));
-        let costs = match self.held.look(id, What::Reservation, costs).flatten() {
-            Some(costs) => costs.inspect_err(|_| self.observed.malformed())?,
-            None => return Ok(Settled::Gone),
-        };
-        let Some(held) = self.held.take(id, What::Reservation) else { return Ok(Settled::Gone) };
-        let came = settled(contained(async { self.store.commit(id, &costs, now).await }).await);
-        Ok(self.still_held(id, held, came, now))
-    }
-
-    /// Settles a reservation at nothing.
-    pub async fn cancel(&self, id: Ticket, now: Timestamp) -> Settled {
-        let Some(held) = self.held.take(id, What::Reservation) else { return Settled::Gone };
-        let came = settled(contained(async { self.store.cancel(id, now).await }).await);
-        self.still_held(id, held, came, now)
-    }
-
-    /// Gives back the slots that a decision holds.
-    pub async fn release(&self, id: Ticket, now: Timestamp) -> Settled {
-        let Some(held) = self.held.take(id, What::Slots) else { return Settled::Gone };
-        let came = match contained(async { self.store.release(&held.plan, now).await }).await {
-            Ok(Ok(0)) => Settled::Gone,
-            Ok(Ok(_)) => Settled::Done,
-            Ok(Err(error)) => Settled::Failed(error.to_string()),
-            Err(Panicked) => Settled::Failed(Panicked.to_string()),
-        };
-        self.still_held(id, held, came, now)
-    }
-
-    /// Lets the slots that a decision holds last another term; when they end now, or `None` if they have ended.
-    pub async fn renew(&self, id: Ticket, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        let Some(held) = self.held.get(id, What::Slots) else { return Ok(None) };
-        let renewed = contained(async { self.store.renew(&held.plan, now).await }).await;
-        let until = renewed.unwrap_or_else(|Panicked| {
-            self.observed.panicked();
-            Err(StoreError::Full)
-        })?;
-        match until {
-            Some(until) => self.held.renew(id, until),
-            None => drop(self.held.take(id, What::Slots)),
+        let pending = self.begin(check, now);
+        match self.try_decide(&pending) {
+            Some(answer) => self.finish(pending, check, answer),
+            None => Box::pin(self.wait(pending, check, flights)).await,
         }
-        Ok(until)
     }
 
-    /// Refunds the charges of a check, as far as they still count; the decision tells what is left. A check that names an
-    /// attribute from which rules take their cost refunds units of those rules alone. If the store cannot refund, the decision
-    /// is uncounted.
-    pub async fn refund(
+    /// Goes on with a check that [`try_decide`](Engine::try_decide) could not answer.
+    pub async fn wait(
         &self,
+        mut pending: Pending<'_>,
         check: &Check<'_>,
-        charged_at: Timestamp,
-        now: Timestamp,
+        flights: &FlightLimit,
     ) -> Result<Decision, Malformed> {
-        let mut decision = Decision::free(now);
-        let mut plan = Plan::new();
-        let mut way = Way::new(&mut plan, &mut decision);
-        self.enter(&mut way, check)?;
-        self.resolve(&mut way, check)?;
-        refund::readable(&way).inspect_err(|_| self.observed.malformed())?;
-        refund::keep_what_is_measured(&mut way, check);
-        let is_given_back = self.refund_and_read(&mut way, charged_at).await;
-        self.settle(&mut way, (check, Asked::ToSee))?;
-        // It is given back even if nobody could say what is left.
-        if is_given_back && decision.is_uncounted() {
-            decision.deciding = None;
+        let Some(_permit) = flights.acquire() else {
+            return self.finish_overloaded(pending, check);
+        };
+        let answer = self.ask(&mut pending, check, Inquiry::Decide).await;
+        self.finish(pending, check, answer)
+    }
+
+    /// The first half: match and resolve. What is wrong with the check is said by [`finish`](Engine::finish).
+    #[inline]
+    pub fn begin(&self, check: &Check<'_>, now: Timestamp) -> Pending<'_> {
+        let mut pending = Pending::new(&self.observed, now);
+        match check.validate() {
+            Ok(()) => {
+                self.enter(&mut pending, check);
+                self.resolve(&mut pending, check);
+            }
+            Err(malformed) => self.malformed(&mut pending, malformed),
         }
-        decision.outcome = Outcome::Allow;
-        decision.holds = false;
-        Ok(decision)
+        pending
     }
 
-    /// Forgets the counters that such a check is charged to; how many there were.
-    pub async fn reset(
+    /// The store's answer, if it need not be waited for; `None` if it must be asked by a call, and then nothing was
+    /// charged.
+    #[inline]
+    pub fn try_decide(&self, pending: &Pending<'_>) -> Option<Result<Answer, StoreError>> {
+        if pending.plan.is_empty() {
+            return Some(Ok(pending.empty_answer()));
+        }
+        contain(|| self.store.try_decide(&pending.plan, pending.now()))
+            .unwrap_or(Some(Err(StoreError::Panicked)))
+    }
+
+    /// The second half: settles what the store answered to the plan of `begin`, and counts the decision.
+    pub fn finish(
         &self,
+        mut pending: Pending<'_>,
         check: &Check<'_>,
-        now: Timestamp,
-    ) -> Result<Result<usize, StoreError>, Malformed> {
-        let mut decision = Decision::free(now);
-        let mut plan = Plan::new();
-        let mut way = Way::new(&mut plan, &mut decision);
-        self.enter(&mut way, check)?;
-        self.resolve(&mut way, check)?;
-        let reset = contained(async { self.store.reset(way.plan, now).await }).await;
-        Ok(reset.unwrap_or(Err(StoreError::Full)))
+        answer: Result<Answer, StoreError>,
+    ) -> Result<Decision, Malformed> {
+        self.settle(&mut pending, answer, (check, Asked::ToPass))?;
+        self.keep(&pending);
+        self.observe(&pending);
+        Ok(pending.decision)
     }
 
-    /// A decision for a check that there is no time for: by the strictest class of its domain.
-    pub fn overloaded(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
-        let mut decision = Decision::free(now);
-        let mut plan = Plan::new();
-        let mut way = Way::new(&mut plan, &mut decision);
-        self.enter(&mut way, check)?;
-        way.silence = Silence::Broken(Trouble::Overload);
-        self.settle(&mut way, (check, Asked::ToPass))?;
-        self.observe(&way);
-        Ok(decision)
+    /// The second half of a check that there is no time for: the strictest class of its domain decides.
+    pub(crate) fn finish_overloaded(
+        &self,
+        mut pending: Pending<'_>,
+        check: &Check<'_>,
+    ) -> Result<Decision, Malformed> {
+        if pending.failure.is_none() {
+            pending.failure = Some(BeginFailure::Trouble(Trouble::Overload));
+        }
+        pending.plan.clear();
+        let answer = pending.empty_answer();
+        self.finish(pending, check, Ok(answer))
     }
 
-    fn enter(&self, way: &mut Way<'_>, check: &Check<'_>) -> Result<(), Malformed> {
-        check.validate().inspect_err(|_| self.observed.malformed())?;
-        way.enter(check.domain, &self.loaded.load(), self.tickets.next());
-        if way.decision.domain.is_none() {
+    /// Asks the store about the plan, as long as the caller waits. A call that takes longer runs to its end by itself.
+    pub(crate) async fn ask(
+        &self,
+        pending: &mut Pending<'_>,
+        check: &Check<'_>,
+        inquiry: Inquiry,
+    ) -> Result<Answer, StoreError> {
+        if pending.plan.is_empty() {
+            return Ok(pending.empty_answer());
+        }
+        let call = StoreCall::new(&self.store, inquiry, std::mem::take(&mut pending.plan), pending.now());
+        let answered = match check.patience {
+            None => Ok(call.await),
+            Some(patience) => timeout(resolve::decide_within(patience), call).await,
+        };
+        match answered {
+            Ok((plan, answer)) => {
+                pending.plan = plan;
+                answer
+            }
+            Err(_) => Err(StoreError::Late),
+        }
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "every check comes here once")]
+    fn enter(&self, pending: &mut Pending<'_>, check: &Check<'_>) {
+        pending.enter(check.domain, &self.loaded.load(), self.tickets.next());
+        if pending.decision.domain.is_none() {
             self.observed.unknown_domain(check.domain);
         }
-        Ok(())
+    }
+
+    /// Begins without a plan: what is asked next needs the domain alone.
+    pub(crate) fn begin_in_domain(&self, check: &Check<'_>, now: Timestamp) -> Pending<'_> {
+        let mut pending = Pending::new(&self.observed, now);
+        match check.validate() {
+            Ok(()) => self.enter(&mut pending, check),
+            Err(malformed) => self.malformed(&mut pending, malformed),
+        }
+        pending
+    }
+
+    #[cold]
+    fn malformed(&self, pending: &mut Pending<'_>, malformed: Malformed) {
+        self.observed.malformed();
+        pending.failure = Some(BeginFailure::Malformed(Box::new(malformed)));
     }
 
     /// Match and resolve.
-    fn resolve(&self, way: &mut Way<'_>, check: &Check<'_>) -> Result<(), Malformed> {
-        let Way { plan, decision, .. } = way;
-        let Decision { domain: Some(domain), at, meaning, .. } = &mut **decision else { return Ok(()) };
+    fn resolve(&self, pending: &mut Pending<'_>, check: &Check<'_>) {
+        let Pending { plan, decision, .. } = pending;
+        let Decision { domain: Some(domain), at, meaning, .. } = decision else { return };
         let stations = contain(|| {
             let mut matches = Matches::default();
             matching::find_into(check, &domain.domain, &mut matches)?;
             resolve::plan_into(check, &domain.domain, &matches, (*at, plan, meaning))
         });
-        match stations {
-            Ok(Ok(())) => Ok(()),
-            unplanned => self.unplanned(way, unplanned),
+        if !matches!(stations, Ok(Ok(()))) {
+            self.unresolved(pending, stations);
         }
     }
 
     /// A plan that may be half made is asked of nobody.
     #[cold]
-    fn unplanned(
-        &self,
-        way: &mut Way<'_>,
-        unplanned: Result<Result<(), Malformed>, Panicked>,
-    ) -> Result<(), Malformed> {
-        way.silence = Silence::Broken(match unplanned {
-            Ok(Err(Malformed::Plan(PlanError::TooManyCharges))) => Trouble::TooManyLimits,
-            Ok(other) => {
-                self.observed.malformed();
-                return other;
+    fn unresolved(&self, pending: &mut Pending<'_>, stations: Result<Result<(), Malformed>, Panicked>) {
+        match stations {
+            Ok(Ok(())) => {}
+            Ok(Err(Malformed::Plan(PlanError::TooManyCharges))) => {
+                pending.failure = Some(BeginFailure::Trouble(Trouble::TooManyLimits));
             }
-            Err(Panicked) => Trouble::Panic,
-        });
-        way.decision.meaning = Meaning::default();
-        way.plan.clear();
-        Ok(())
+            Ok(Err(malformed)) => self.malformed(pending, malformed),
+            Err(Panicked) => pending.failure = Some(BeginFailure::Trouble(Trouble::Panic)),
+        }
+        pending.decision.meaning = Meaning::default();
+        pending.plan.clear();
     }
 
-    fn settle(&self, way: &mut Way<'_>, (check, asked): (&Check<'_>, Asked)) -> Result<(), Malformed> {
-        if !matches!(way.silence, Silence::NotAsked) {
-            return self.settle_silence(way, (check, asked));
+    /// Makes the decision, for all acts that ask about a check.
+    #[inline]
+    pub(crate) fn settle(
+        &self,
+        pending: &mut Pending<'_>,
+        answer: Result<Answer, StoreError>,
+        (check, asked): (&Check<'_>, Asked),
+    ) -> Result<(), Malformed> {
+        pending.disarm();
+        match (answer, pending.failure.is_none()) {
+            (Ok(answer), true) => {
+                if !pending.plan.is_empty() {
+                    // There was none: to say so saves looking, and a copy.
+                    std::mem::forget(pending.decision.answer.replace(answer));
+                }
+            }
+            (answer, _) => return self.settle_silence(pending, answer.err(), (check, asked)),
         }
-        let decision = &mut *way.decision;
+        let decision = &mut pending.decision;
         if contain(|| settle::settle(decision)).is_err() {
-            self.broke(way, (check, asked));
+            self.panicked(pending, (check, asked));
         }
         Ok(())
     }
@@ -337,46 +288,48 @@ impl<S: Store> Engine<S> {
     #[cold]
     fn settle_silence(
         &self,
-        way: &mut Way<'_>,
+        pending: &mut Pending<'_>,
+        error: Option<StoreError>,
         (check, asked): (&Check<'_>, Asked),
     ) -> Result<(), Malformed> {
-        let Way { silence, decision, .. } = way;
-        self.fell_silent(silence)?;
-        let last = Question { resort: &self.last_resort, check, asked };
+        let silence = match (pending.failure.take(), error) {
+            (Some(BeginFailure::Malformed(malformed)), _) => return Err(*malformed),
+            (Some(BeginFailure::Trouble(trouble)), _) => Silence::NoPlan(trouble),
+            (None, Some(StoreError::IdempotencyConflict)) => return Err(Malformed::IdempotencyConflict),
+            (None, Some(StoreError::Panicked)) => Silence::Store(Trouble::Panic),
+            (None, _) => Silence::Store(Trouble::Store),
+        };
+        if silence.is_panic() {
+            self.observed.panicked();
+        }
+        let (decision, last) = (&mut pending.decision, Question { resort: &self.last_resort, check, asked });
         if contain(|| settle::settle_silence(decision, silence, &last)).is_err() {
-            self.broke(way, (check, asked));
+            self.panicked(pending, (check, asked));
         }
         Ok(())
     }
 
     #[cold]
-    fn broke(&self, way: &mut Way<'_>, (check, asked): (&Check<'_>, Asked)) {
+    fn panicked(&self, pending: &mut Pending<'_>, (check, asked): (&Check<'_>, Asked)) {
         self.observed.panicked();
-        way.begin_again();
+        pending.clear_decision();
         let last = Question { resort: &self.last_resort, check, asked };
-        settle::broken(way.decision, Trouble::Panic, &last);
+        settle::without_plan(&mut pending.decision, Trouble::Panic, &last);
     }
 
-    #[cold]
-    fn fell_silent(&self, silence: &Silence) -> Result<(), Malformed> {
-        if matches!(silence, Silence::Panicked | Silence::Broken(Trouble::Panic)) {
-            self.observed.panicked();
+    /// Remembers what an admitted check holds, until it is given back or ends. What was paid by a check that is refused
+    /// all the same, because all of its quotas are over, is given back.
+    #[inline]
+    fn keep(&self, pending: &Pending<'_>) {
+        let Pending { plan, decision, .. } = pending;
+        let Decision { at: now, answer: Some(answer), .. } = decision else { return };
+        if decision.replayed {
+            return;
         }
-        silence.as_malformed()
-    }
-
-    /// Remembers what an admitted check holds, until it is given back or ends; what was paid by one that is refused all the
-    /// same, because all of its quotas are over.
-    fn keep(&self, way: &Way<'_>) -> Option<Box<Plan>> {
-        let Way { plan, decision, .. } = way;
-        let Decision { at: now, answer: Some(answer), .. } = &**decision else { return None };
-        if decision.holds && !decision.replayed {
+        if decision.holds {
             self.keep_slots(paid(plan, answer), decision.id, *now);
-            None
-        } else if answer.allowed() && !decision.allowed() && !decision.replayed {
-            Some(Box::new(paid(plan, answer)))
-        } else {
-            None
+        } else if answer.allowed() && !decision.allowed() {
+            self.give_back(paid(plan, answer), *now);
         }
     }
 
@@ -387,87 +340,24 @@ impl<S: Store> Engine<S> {
         self.remember(id, Held { plan, reserved: None, until }, now);
     }
 
-    /// Gives back what the plan says and looks how things stand then; whether it was given back.
-    async fn refund_and_read(&self, way: &mut Way<'_>, charged_at: Timestamp) -> bool {
-        if way.plan.is_empty() {
-            return matches!(way.silence, Silence::NotAsked);
-        }
-        let now = way.decision.at;
-        way.silence = match contained(async { self.store.refund(way.plan, charged_at, now).await }).await {
-            Ok(Ok(())) => {
-                let free = way.plan.at_no_cost();
-                ask(way, |_, now| self.store.read(&free, now)).await;
-                return true;
-            }
-            Ok(Err(error)) => Silence::Failed(error),
-            Err(Panicked) => Silence::Panicked,
-        };
-        false
+    /// Gives back what was paid in vain; the caller does not wait for it.
+    #[cold]
+    fn give_back(&self, plan: Plan, now: Timestamp) {
+        let store = Arc::clone(&self.store);
+        detach(async move {
+            drop((store.refund(&plan, now, now).await, store.release(&plan, now).await));
+        });
     }
 
-    /// Gives back what was paid in vain.
-    async fn give_back(&self, plan: &Plan, now: Timestamp) {
-        let given_back = contained(async { self.store.refund(plan, now, now).await }).await;
-        drop((given_back, contained(async { self.store.release(plan, now).await }).await));
-    }
-
-    /// The same for a reservation.
-    async fn keep_reservation(&self, way: &mut Way<'_>, check: &Check<'_>, hold: Hold) {
-        let Way { plan, decision, .. } = way;
-        let Decision { at: now, answer: Some(answer), .. } = &**decision else { return };
-        if decision.allowed() && !decision.replayed {
-            let (plan, until) = (mem::take(&mut **plan), now.plus_us(hold.term_us));
-            let reserved = Some(Reserved::new(check, decision.domain(), &decision.meaning.parts));
-            self.remember(decision.id, Held { plan, reserved, until }, *now);
-        } else if answer.allowed() && !decision.allowed() {
-            drop(contained(async { self.store.cancel(decision.id, *now).await }).await);
-        }
-    }
-
-    /// What could not be given back is still held, so that it can be tried again.
-    fn still_held(&self, id: Ticket, held: Held, came: Settled, now: Timestamp) -> Settled {
-        if matches!(came, Settled::Failed(_)) {
-            self.remember(id, held, now);
-        }
-        came
-    }
-
-    fn remember(&self, id: Ticket, held: Held, now: Timestamp) {
+    pub(crate) fn remember(&self, id: Ticket, held: Held, now: Timestamp) {
         if !self.held.keep(id, held, now) {
             self.observed.not_kept();
         }
     }
 
-    fn observe(&self, way: &Way<'_>) {
-        self.observed.decision(way.decision, way.started.elapsed());
-    }
-}
-
-/// Asks the store, unless there is nothing to ask.
-async fn ask<'w, F>(way: &'w mut Way<'_>, question: impl FnOnce(&'w Plan, Timestamp) -> F)
-where
-    F: Future<Output = Result<Answer, StoreError>>,
-{
-    let Way { plan, silence, decision, .. } = way;
-    let (plan, decision): (&Plan, &mut Decision) = (plan, decision);
-    if plan.is_empty() {
-        return;
-    }
-    let asked = contained(async {
-        let mut asked = pin!(question(plan, decision.at));
-        poll_fn(|context| {
-            match asked.as_mut().poll(context) {
-                // There was none: to say so saves looking, and a copy.
-                Poll::Ready(Ok(answer)) => mem::forget(decision.answer.replace(answer)),
-                Poll::Ready(Err(error)) => *silence = Silence::Failed(error),
-                Poll::Pending => return Poll::Pending,
-            }
-            Poll::Ready(())
-        })
-        .await;
-    });
-    if asked.await.is_err() {
-        *silence = Silence::Panicked;
+    #[inline]
+    pub(crate) fn observe(&self, pending: &Pending<'_>) {
+        self.observed.decision(&pending.decision, pending.started.elapsed());
     }
 }
 
@@ -486,13 +376,4 @@ fn paid(plan: &Plan, answer: &Answer) -> Plan {
 /// What counts whatever becomes of the check is never given back.
 fn gives_back(charge: &Charge<'_>) -> bool {
     charge.cost > 0 && charge.pay == Pay::IfAdmitted
-}
-
-fn settled(came: Result<Result<Settlement, StoreError>, Panicked>) -> Settled {
-    match came {
-        Ok(Ok(Settlement::Settled(_))) => Settled::Done,
-        Ok(Ok(Settlement::Gone)) => Settled::Gone,
-        Ok(Err(error)) => Settled::Failed(error.to_string()),
-        Err(Panicked) => Settled::Failed(Panicked.to_string()),
-    }
 }

@@ -1,5 +1,5 @@
-//! The way of a check, one direction and one type per station: [`matching`] finds the rules, [`resolve`] makes a plan of
-//! them, the store decides it, [`settle`] makes a decision of its word, [`observe`] counts it.
+//! The path of a check, one direction and one type per station: [`matching`] finds the rules, [`resolve`] makes a plan of
+//! them, the store decides it, [`settle`] makes a decision of its answer, [`observe`] counts it.
 //!
 //! ```
 //! use tidegate_core::Timestamp;
@@ -11,21 +11,17 @@
 //! let engine = Engine::new(Reference::new());
 //! engine.install(compile(vec![Source::new("api.yaml", rules)]).snapshot.unwrap());
 //! let check = Check { attributes: &[("user", "alice")], ..Check::new("api") };
-//! # fn wait<F: Future>(future: F) -> F::Output {
-//! #     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-//! #     match std::pin::pin!(future).as_mut().poll(&mut context) {
-//! #         std::task::Poll::Ready(output) => output,
-//! #         std::task::Poll::Pending => unreachable!("an embedded store answers at once"),
-//! #     }
-//! # }
 //! let now = Timestamp::from_micros(1_790_000_000_000_000);
-//! # let (first, second) = (wait(engine.check(&check, now)), wait(engine.check(&check, now)));
-//! # /*
-//! let first = engine.check(&check, now).await;
-//! let second = engine.check(&check, now).await;
-//! # */
-//! assert_eq!(first.unwrap().outcome, Outcome::Allow);
-//! assert_eq!(second.unwrap().outcome, Outcome::Deny);
+//!
+//! // The two halves, with a store that need not be waited for; `Engine::check` goes the whole path.
+//! let decide = || {
+//!     let pending = engine.begin(&check, now);
+//!     let answer = engine.try_decide(&pending).expect("a store in memory answers without waiting");
+//!     engine.finish(pending, &check, answer)
+//! };
+//! assert_eq!(decide()?.outcome, Outcome::Allow);
+//! assert_eq!(decide()?.outcome, Outcome::Deny);
+//! # Ok::<(), tidegate_engine::Malformed>(())
 //! ```
 
 pub mod check;
@@ -45,14 +41,20 @@ mod held;
 mod refund;
 mod tickets;
 mod loaded;
-mod way;
+mod flight;
+mod pending;
+mod store_call;
 mod engine;
+mod acts;
 mod throttle;
 
+pub use acts::Settled;
 pub use check::{Charging, Check, Descriptor, Malformed, Override};
 pub use decision::{Consistency, Decision, LimitView, Outcome, RuleRef};
-pub use engine::{Engine, Settled};
+pub use engine::Engine;
+pub use flight::{FlightLimit, FlightPermit};
 pub use last_resort::LastResort;
 pub use observe::Observed;
+pub use pending::Pending;
 pub use reserved::Used;
-pub use throttle::{Throttle, Throttled};
+pub use throttle::{PendingThrottle, Throttle, Throttled};

@@ -131,6 +131,7 @@ pub struct Observed {
     unknown_domains: AtomicU64,
     unknown_names: UnknownDomains,
     not_kept: AtomicU64,
+    abandoned: AtomicU64,
 }
 
 type CountsByName = HashMap<(Box<str>, Box<str>), Arc<RuleCounts>>;
@@ -242,6 +243,10 @@ impl Observed {
         self.panics.fetch_add(1, Relaxed);
     }
 
+    pub(crate) fn abandoned(&self) {
+        self.abandoned.fetch_add(1, Relaxed);
+    }
+
     pub(crate) fn not_kept(&self) {
         self.not_kept.fetch_add(1, Relaxed);
     }
@@ -318,6 +323,11 @@ impl Observed {
     /// The names of domains that were asked for and that the rules do not have.
     pub fn unknown_names(&self) -> &UnknownDomains {
         &self.unknown_names
+    }
+
+    /// Checks whose caller was gone before the store answered.
+    pub fn abandoned_checks(&self) -> u64 {
+        self.abandoned.load(Relaxed)
     }
 
     /// Decisions that hold something and could not be remembered.

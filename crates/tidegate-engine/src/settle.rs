@@ -7,9 +7,8 @@ use std::cmp::Reverse;
 
 use tidegate_core::{Limit, Outcome as Verdicts, Retry, Timestamp, Verdict};
 use tidegate_rules::rule::{Action, Class, Mode, Rule};
-use tidegate_store::{Answer, StoreError};
+use tidegate_store::Answer;
 
-use crate::check::Malformed;
 use crate::decision::{Consistency, Deciding, Decision, Judged, Outcome, Trouble};
 use crate::last_resort::Question;
 use crate::loaded::LoadedDomain;
@@ -18,26 +17,19 @@ use crate::meaning::{Kind, Meaning, Part, Tier};
 /// When to come back if nobody could decide.
 pub(crate) const UNDECIDED_RETRY_US: u64 = 1_000_000;
 
-/// Why the store gave no answer.
-#[derive(Debug)]
+/// Why there is no answer of the store.
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Silence {
-    /// It was not asked, because there was nothing to ask; or it did answer.
-    NotAsked,
     /// It could not decide.
-    Failed(StoreError),
-    /// It broke.
-    Panicked,
+    Store(Trouble),
     /// There was no plan to ask about although there should have been one.
-    Broken(Trouble),
+    NoPlan(Trouble),
 }
 
 impl Silence {
-    /// Whether the fault is the check's own.
-    pub(crate) fn as_malformed(&self) -> Result<(), Malformed> {
-        match self {
-            Self::Failed(StoreError::IdempotencyConflict) => Err(Malformed::IdempotencyConflict),
-            _ => Ok(()),
-        }
+    /// Whether a panic is the cause.
+    pub(crate) const fn is_panic(self) -> bool {
+        matches!(self, Self::Store(Trouble::Panic) | Self::NoPlan(Trouble::Panic))
     }
 }
 
@@ -54,12 +46,10 @@ pub(crate) fn settle(decision: &mut Decision) {
 
 /// The same where the store should have answered and did not.
 #[cold]
-pub(crate) fn settle_silence(decision: &mut Decision, silence: &Silence, last: &Question<'_>) {
+pub(crate) fn settle_silence(decision: &mut Decision, silence: Silence, last: &Question<'_>) {
     match silence {
-        Silence::NotAsked => settle(decision),
-        Silence::Broken(trouble) => broken(decision, *trouble, last),
-        Silence::Failed(_) => undecided(decision, Trouble::Store, last),
-        Silence::Panicked => undecided(decision, Trouble::Panic, last),
+        Silence::Store(trouble) => undecided(decision, trouble, last),
+        Silence::NoPlan(trouble) => without_plan(decision, trouble, last),
     }
 }
 
@@ -89,7 +79,7 @@ fn undecided(decision: &mut Decision, trouble: Trouble, last: &Question<'_>) {
 
 /// Nothing is known but the domain: its strictest class has the say.
 #[cold]
-pub(crate) fn broken(decision: &mut Decision, trouble: Trouble, last: &Question<'_>) {
+pub(crate) fn without_plan(decision: &mut Decision, trouble: Trouble, last: &Question<'_>) {
     let class = decision.domain().map(|domain| domain.class).unwrap_or_default();
     by_class(decision, (class, trouble), last);
 }

@@ -5,14 +5,17 @@ use std::sync::LazyLock;
 use std::time::Instant;
 
 use tidegate_core::{EncodedParts, Limit, Plan, PreparedKey, Ticket, Timestamp, Verdict};
-use tidegate_store::{Store, StoreError};
+use tidegate_store::{Answer, Store, StoreError};
 
 use crate::check::Check;
-use crate::contain::{Panicked, contain, contained};
+use crate::contain::contain;
 use crate::decision::{Consistency, Trouble};
 use crate::engine::Engine;
+use crate::flight::FlightLimit;
 use crate::last_resort::{Asked, Question};
+use crate::pending::AbandonGuard;
 use crate::settle;
+use crate::store_call::{Inquiry, StoreCall};
 
 /// What homes of such counters begin with: a domain without a name, which no rule and no check can have.
 static DOMAIN: LazyLock<EncodedParts> = LazyLock::new(|| EncodedParts::new(&[b""]));
@@ -25,9 +28,6 @@ static SHARE: LazyLock<u32> = LazyLock::new(|| {
     let [.., a, b, c, d] = EncodedParts::digest(&[b"", b"throttle"]).to_be_bytes();
     u32::from_be_bytes([a, b, c, d])
 });
-
-/// Keys up to so many bytes need no room of their own.
-const SHORT_KEY_BYTES: usize = 128;
 
 /// A counter of the caller's choice and what it is held to.
 #[derive(Clone, Copy)]
@@ -50,16 +50,6 @@ pub struct Throttled {
 }
 
 impl Throttle<'_> {
-    /// The word of a store that needs no plan for it, and no time.
-    fn at_once(&self, store: &impl Store, now: Timestamp) -> Option<Verdict> {
-        if self.cost == 0 || !store.answers_at_once() {
-            return None;
-        }
-        let mut room = [0; SHORT_KEY_BYTES];
-        let (key, _) = key(&[self.key]).encode_into(&mut room)?;
-        store.decide_one_at_once(key, &self.limit.in_share(*SHARE), self.cost, now)
-    }
-
     fn plan(&self, ticket: Ticket) -> Plan {
         let limit = self.limit.in_share(*SHARE);
         let mut plan = Plan::new();
@@ -85,52 +75,96 @@ impl std::fmt::Debug for Throttle<'_> {
     }
 }
 
+/// A throttle whose plan is made and which the store has not answered yet. Dropped without
+/// [`Engine::finish_throttle`], it is counted as abandoned.
+#[derive(Debug)]
+pub struct PendingThrottle<'e> {
+    guard: AbandonGuard<'e>,
+    started: Instant,
+    now: Timestamp,
+    plan: Plan,
+    limit: Limit,
+    cost: u64,
+}
+
 impl<S: Store> Engine<S> {
     /// May so much pass under a limit that the caller brought? If nobody can say, it is treated as comfort is.
-    pub async fn throttle(&self, asked: &Throttle<'_>, now: Timestamp) -> Throttled {
-        let started = Instant::now();
-        let answer = match contain(|| asked.at_once(self.store(), now)) {
-            Ok(Some(verdict)) => Ok(Ok(Throttled { verdict, state: Consistency::Exact })),
-            Ok(None) => contained(self.throttle_as_plan(asked, now)).await,
-            Err(panicked) => Err(panicked),
+    pub async fn throttle(&self, asked: &Throttle<'_>, now: Timestamp, flights: &FlightLimit) -> Throttled {
+        let pending = self.begin_throttle(asked, now);
+        match self.try_throttle(&pending) {
+            Some(answer) => self.finish_throttle(pending, answer),
+            None => Box::pin(self.wait_throttle(pending, flights)).await,
+        }
+    }
+
+    /// The first half: a plan of one charge.
+    #[inline]
+    pub fn begin_throttle(&self, asked: &Throttle<'_>, now: Timestamp) -> PendingThrottle<'_> {
+        PendingThrottle {
+            guard: AbandonGuard::armed(self.observed()),
+            started: Instant::now(),
+            now,
+            plan: asked.plan(self.next_ticket()),
+            limit: asked.limit,
+            cost: asked.cost,
+        }
+    }
+
+    /// The store's answer, if it need not be waited for.
+    #[inline]
+    pub fn try_throttle(&self, pending: &PendingThrottle<'_>) -> Option<Result<Answer, StoreError>> {
+        contain(|| self.store().try_decide(&pending.plan, pending.now))
+            .unwrap_or(Some(Err(StoreError::Panicked)))
+    }
+
+    /// Goes on with a throttle that [`try_throttle`](Engine::try_throttle) could not answer.
+    pub async fn wait_throttle(&self, mut pending: PendingThrottle<'_>, flights: &FlightLimit) -> Throttled {
+        let Some(_permit) = flights.acquire() else {
+            return self.settle_throttle(pending, Err(Trouble::Overload));
         };
-        let throttled = match answer {
-            Ok(Ok(throttled)) => throttled,
-            Ok(Err(_)) => self.uncounted(asked, Trouble::Store, now),
-            Err(Panicked) => {
-                self.observed().panicked();
-                self.uncounted(asked, Trouble::Panic, now)
+        let plan = std::mem::take(&mut pending.plan);
+        let (_, answer) = StoreCall::new(&self.store, Inquiry::Decide, plan, pending.now).await;
+        self.finish_throttle(pending, answer)
+    }
+
+    /// The second half: what the store's answer comes to.
+    pub fn finish_throttle(
+        &self,
+        pending: PendingThrottle<'_>,
+        answer: Result<Answer, StoreError>,
+    ) -> Throttled {
+        let settled = match answer {
+            Ok(answer) => {
+                let state = if answer.local { Consistency::Local } else { Consistency::Exact };
+                Ok(Throttled { verdict: answer.verdicts[0], state })
             }
+            Err(StoreError::Panicked) => {
+                self.observed().panicked();
+                Err(Trouble::Panic)
+            }
+            Err(_) => Err(Trouble::Store),
         };
-        self.observed().throttle(throttled.verdict.allowed(), started.elapsed());
-        throttled
+        self.settle_throttle(pending, settled)
     }
 
-    async fn throttle_as_plan(&self, asked: &Throttle<'_>, now: Timestamp) -> Result<Throttled, StoreError> {
-        let plan = asked.plan(self.next_ticket());
-        let answer = match asked.cost {
-            0 => self.store().read(&plan, now).await?,
-            _ => self.store().decide(&plan, now).await?,
-        };
-        let state = if answer.local { Consistency::Local } else { Consistency::Exact };
-        Ok(Throttled { verdict: answer.verdicts[0], state })
-    }
-
-    /// The same where there is no time to ask.
-    pub fn throttle_overloaded(&self, asked: &Throttle<'_>, now: Timestamp) -> Throttled {
-        let started = Instant::now();
-        let throttled = self.uncounted(asked, Trouble::Overload, now);
-        self.observed().throttle(throttled.verdict.allowed(), started.elapsed());
+    fn settle_throttle(
+        &self,
+        mut pending: PendingThrottle<'_>,
+        settled: Result<Throttled, Trouble>,
+    ) -> Throttled {
+        pending.guard.disarm();
+        let throttled = settled.unwrap_or_else(|trouble| self.uncounted(&pending, trouble));
+        self.observed().throttle(throttled.verdict.allowed(), pending.started.elapsed());
         throttled
     }
 
     #[cold]
-    fn uncounted(&self, asked: &Throttle<'_>, trouble: Trouble, now: Timestamp) -> Throttled {
+    fn uncounted(&self, pending: &PendingThrottle<'_>, trouble: Trouble) -> Throttled {
         let check = Check::new("");
-        let way = if asked.cost == 0 { Asked::ToSee } else { Asked::ToPass };
-        let last = Question { resort: self.last_resort(), check: &check, asked: way };
-        let (verdict, came) = settle::uncounted(&asked.limit, trouble, &last, now);
-        self.observed().undecided_throttle(came, verdict.allowed());
+        let asked = if pending.cost == 0 { Asked::ToSee } else { Asked::ToPass };
+        let last = Question { resort: self.last_resort(), check: &check, asked };
+        let (verdict, trouble) = settle::uncounted(&pending.limit, trouble, &last, pending.now);
+        self.observed().undecided_throttle(trouble, verdict.allowed());
         Throttled { verdict, state: Consistency::Open }
     }
 }

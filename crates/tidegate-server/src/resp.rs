@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::config::Limits;
 use crate::connection::PATIENCE;
-use crate::guarded::{Failed, at_once, guarded};
+use crate::guarded::{Failed, guarded};
 use crate::listener::{self, Counts, Phase, Serves, Wire, reached};
 use crate::stack::Stack;
 use crate::tls::{Inside, Tls};
@@ -108,12 +108,7 @@ async fn answer(
 ) -> Option<(Next, bool)> {
     let (mut any, mut failures) = (false, session.wrong_passwords());
     loop {
-        let answered = match at_once(|| session.answer_at_once()) {
-            Ok(Some(next)) => Ok(next),
-            Ok(None) => guarded(door.limits.request_timeout, session.answer()).await,
-            Err(failed) => Err(failed),
-        };
-        let next = match answered {
+        let next = match guarded(door.limits.request_timeout, session.answer()).await {
             Ok(next) => next,
             Err(Failed::Broken) => {
                 door.counts.panics.fetch_add(1, Relaxed);

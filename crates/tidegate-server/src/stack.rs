@@ -2,7 +2,7 @@
 
 mod routes;
 
-use tidegate_core::{KeyRef, Limit, Plan, Timestamp, Verdict};
+use tidegate_core::{Plan, Timestamp};
 use tidegate_redis::client::{self, Address, Certificates, Login};
 use tidegate_redis::{Client, Fault, Redis, Routed};
 use tidegate_store::layer::{Fallback, Members};
@@ -151,25 +151,8 @@ impl Stack {
     }
 }
 
-/// Whichever it is: memory answers at once, without a future's detour.
+/// Memory answers without waiting.
 impl Store for Stack {
-    fn answers_at_once(&self) -> bool {
-        matches!(self, Self::Memory(_))
-    }
-
-    fn decide_one_at_once(
-        &self,
-        key: KeyRef<'_>,
-        limit: &Limit,
-        cost: u64,
-        now: Timestamp,
-    ) -> Option<Verdict> {
-        match self {
-            Self::Memory(memory) => memory.decide_one_now(key, limit, cost, now),
-            Self::Shared(_) => None,
-        }
-    }
-
     fn try_decide(&self, plan: &Plan, now: Timestamp) -> Option<Result<Answer, StoreError>> {
         match self {
             Self::Memory(memory) => memory.try_decide(plan, now),

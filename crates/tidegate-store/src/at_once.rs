@@ -2,7 +2,7 @@
 
 use std::future::{Future, ready};
 
-use tidegate_core::{KeyRef, Limit, Plan, Ticket, Timestamp, Verdict};
+use tidegate_core::{Plan, Ticket, Timestamp};
 
 use crate::contract::{Act, Answer, Done, Hold, Settlement, Store, StoreError, Verdicts};
 use crate::memory::Memory;
@@ -10,7 +10,7 @@ use crate::reference::Reference;
 use crate::ways;
 
 macro_rules! keeps_the_contract_at_once {
-    ($store:ident { $($own:tt)* }) => {
+    ($store:ident) => {
         impl $store {
             /// [`Store::read`] without a future.
             pub fn read_now(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
@@ -90,12 +90,6 @@ macro_rules! keeps_the_contract_at_once {
         }
 
         impl Store for $store {
-            fn answers_at_once(&self) -> bool {
-                true
-            }
-
-            $($own)*
-
             #[inline]
             fn try_decide(&self, plan: &Plan, now: Timestamp) -> Option<Result<Answer, StoreError>> {
                 Some(self.decide_now(plan, now))
@@ -112,15 +106,5 @@ macro_rules! keeps_the_contract_at_once {
     };
 }
 
-keeps_the_contract_at_once!(Reference {});
-keeps_the_contract_at_once!(Memory {
-    fn decide_one_at_once(
-        &self,
-        key: KeyRef<'_>,
-        limit: &Limit,
-        cost: u64,
-        now: Timestamp,
-    ) -> Option<Verdict> {
-        self.decide_one_now(key, limit, cost, now)
-    }
-});
+keeps_the_contract_at_once!(Reference);
+keeps_the_contract_at_once!(Memory);

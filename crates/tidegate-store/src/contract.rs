@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use smallvec::SmallVec;
-use tidegate_core::{KeyRef, Limit, Outside, Plan, Ticket, Timestamp, Verdict};
+use tidegate_core::{Outside, Plan, Ticket, Timestamp, Verdict};
 
 /// What a store is asked to do.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +81,7 @@ macro_rules! done {
 ///
 /// What wraps a store is a store: a layer is a generic type that implements [`run`](Store::run) around an inner one, and
 /// [`try_decide`](Store::try_decide) where it can decide without waiting. The typed methods are made of these two.
-pub trait Store: Send + Sync {
+pub trait Store: Send + Sync + 'static {
     /// Does one act.
     fn run(&self, act: Act<'_>, now: Timestamp) -> impl Future<Output = Result<Done, StoreError>> + Send;
 
@@ -89,24 +89,6 @@ pub trait Store: Send + Sync {
     /// nothing was charged.
     fn try_decide(&self, plan: &Plan, now: Timestamp) -> Option<Result<Answer, StoreError>> {
         let _ = (plan, now);
-        None
-    }
-
-    /// Whether all futures are ready when they are first asked. Whoever asks such a store needs no room to wait.
-    fn answers_at_once(&self) -> bool {
-        false
-    }
-
-    /// [`decide`](Store::decide) for one charge of one unit or more, which pays if it is admitted, where that takes neither a plan
-    /// nor a future. `None` if it has to be asked as a plan; nothing was charged then.
-    fn decide_one_at_once(
-        &self,
-        key: KeyRef<'_>,
-        limit: &Limit,
-        cost: u64,
-        now: Timestamp,
-    ) -> Option<Verdict> {
-        let _ = (key, limit, cost, now);
         None
     }
 
@@ -376,6 +358,12 @@ pub enum StoreError {
     /// A store that did another act than it was asked to.
     #[error("the store did another act than it was asked to")]
     OtherAct,
+    /// The caller's deadline came before the answer; the plan may have been charged all the same.
+    #[error("the store did not answer before the caller's deadline")]
+    Late,
+    /// The store panicked; the plan may have been charged all the same.
+    #[error("the store panicked; please report it with its log")]
+    Panicked,
     /// No room for another reservation.
     #[error("the store holds as many reservations as it may; settle some, or raise its byte cap")]
     Full,

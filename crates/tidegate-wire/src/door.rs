@@ -4,7 +4,6 @@
 //! Each door has one of its own, so that a flood through one of them does not close the others.
 
 mod settings;
-mod flight;
 #[cfg(any(feature = "http", feature = "rls"))]
 mod patience;
 #[cfg(any(feature = "http", feature = "v1"))]
@@ -15,8 +14,6 @@ mod commit;
 mod budget;
 #[cfg(any(feature = "http", feature = "rls"))]
 pub(crate) mod body;
-#[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
-mod at_once;
 mod partition;
 pub(crate) mod told;
 #[cfg(test)]
@@ -31,7 +28,10 @@ use std::time::Duration;
 
 use tidegate_core::{Ticket, Timestamp};
 use tidegate_engine::explain::{Explanation, explain};
-use tidegate_engine::{Check, Decision, Engine, Malformed, Settled, Throttle, Throttled, Used};
+use tidegate_engine::{
+    Check, Decision, Engine, FlightLimit, Malformed, Pending, PendingThrottle, Settled, Throttle, Throttled,
+    Used,
+};
 use tidegate_store::{Hold, Store, StoreError};
 
 pub use partition::PartitionSecret;
@@ -44,16 +44,12 @@ pub(crate) use told::Viewed;
 pub(crate) use commit::Commit;
 
 #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
-pub(crate) use at_once::at_once;
-#[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
 pub(crate) use budget::{Budget, Share};
 #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
 pub use budget::{FREE_BYTES, Held, Room};
 
 #[cfg(any(feature = "http", feature = "rls"))]
 pub(crate) use patience::Patience;
-
-use flight::Flight;
 
 /// How long a reservation is held, unless its caller says so.
 #[cfg(any(feature = "http", feature = "v1", feature = "resp"))]
@@ -93,28 +89,25 @@ struct Inner<S> {
     engine: Arc<Engine<S>>,
     clock: Clock,
     settings: DoorSettings,
-    flight: Flight,
+    flights: FlightLimit,
     #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
     bodies: Room,
-    overloads: AtomicU64,
     malformed: AtomicU64,
     seed: RandomState,
     draws: AtomicU64,
 }
 
-impl<S: Store + 'static> Door<S> {
+impl<S: Store> Door<S> {
     /// A door to that engine.
     pub fn new(engine: Arc<Engine<S>>, clock: Clock, settings: DoorSettings) -> Self {
-        let may_wait = !engine.store().answers_at_once();
         let inner = Inner {
             engine,
             clock,
-            flight: Flight::new(settings.most_in_flight, may_wait),
+            flights: FlightLimit::new(settings.most_in_flight),
             // One body of the largest size always fits, with what gRPC puts before it.
             #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
             bodies: Room::new(settings.max_bodies_bytes.max(settings.max_body_bytes.saturating_add(5))),
             settings,
-            overloads: AtomicU64::new(0),
             malformed: AtomicU64::new(0),
             seed: RandomState::new(),
             draws: AtomicU64::new(0),
@@ -125,30 +118,57 @@ impl<S: Store + 'static> Door<S> {
     /// May this request pass? With too many under way, the class of the domain has the say: comfort passes, security is
     /// shed.
     pub async fn check(&self, check: &Check<'_>) -> Result<Decision, Malformed> {
-        let now = self.now();
-        match self.inner.flight.board() {
-            Some(_seat) => self.inner.engine.check(check, now).await,
-            None => self.overloaded(check, now),
+        self.inner.engine.check_within(check, self.now(), &self.inner.flights).await
+    }
+
+    /// The same as far as it goes without waiting for the store.
+    #[cfg(feature = "resp")]
+    pub(crate) fn try_check(
+        &self,
+        check: &Check<'_>,
+    ) -> Result<Result<Decision, Malformed>, Box<Pending<'_>>> {
+        let engine = &self.inner.engine;
+        let pending = engine.begin(check, self.now());
+        match engine.try_decide(&pending) {
+            Some(answer) => Ok(engine.finish(pending, check, answer)),
+            None => Err(Box::new(pending)),
         }
     }
 
     /// Would it pass? Nothing is charged.
     pub async fn peek(&self, check: &Check<'_>) -> Result<Decision, Malformed> {
         let now = self.now();
-        match self.inner.flight.board() {
-            Some(_seat) => self.inner.engine.peek(check, now).await,
+        match self.inner.flights.acquire() {
+            Some(_permit) => self.inner.engine.peek(check, now).await,
             None => self.overloaded(check, now),
         }
     }
 
-    /// May so much pass under a limit that the caller brought? With too many under way, it passes as comfort does.
-    pub async fn throttle(&self, asked: &Throttle<'_>) -> Throttled {
-        let now = self.now();
-        if let Some(_seat) = self.inner.flight.board() {
-            return self.inner.engine.throttle(asked, now).await;
+    /// Goes on with a check that had to wait.
+    #[cfg(feature = "resp")]
+    pub(crate) async fn wait(
+        &self,
+        pending: Box<Pending<'_>>,
+        check: &Check<'_>,
+    ) -> Result<Decision, Malformed> {
+        self.inner.engine.wait(*pending, check, &self.inner.flights).await
+    }
+
+    /// May so much pass under a limit that the caller brought? As far as it goes without waiting for the store.
+    #[cfg(feature = "resp")]
+    pub(crate) fn try_throttle(&self, asked: &Throttle<'_>) -> Result<Throttled, Box<PendingThrottle<'_>>> {
+        let engine = &self.inner.engine;
+        let pending = engine.begin_throttle(asked, self.now());
+        match engine.try_throttle(&pending) {
+            Some(answer) => Ok(engine.finish_throttle(pending, answer)),
+            None => Err(Box::new(pending)),
         }
-        self.inner.overloads.fetch_add(1, Relaxed);
-        self.inner.engine.throttle_overloaded(asked, now)
+    }
+
+    /// Goes on with a throttle that had to wait. With too many that wait, it passes as comfort does.
+    #[cfg(feature = "resp")]
+    pub(crate) async fn wait_throttle(&self, pending: Box<PendingThrottle<'_>>) -> Throttled {
+        self.inner.engine.wait_throttle(*pending, &self.inner.flights).await
     }
 
     /// Which rules such a check meets, and why not the others. Nothing is asked of a store.
@@ -159,8 +179,8 @@ impl<S: Store + 'static> Door<S> {
     /// May it pass, at a cost that is settled later?
     pub async fn reserve(&self, check: &Check<'_>, hold: Hold) -> Result<Decision, Malformed> {
         let now = self.now();
-        match self.inner.flight.board() {
-            Some(_seat) => self.inner.engine.reserve(check, hold, now).await,
+        match self.inner.flights.acquire() {
+            Some(_permit) => self.inner.engine.reserve(check, hold, now).await,
             None => self.overloaded(check, now),
         }
     }
@@ -171,31 +191,31 @@ impl<S: Store + 'static> Door<S> {
         check: &Check<'_>,
         charged_at: Option<Timestamp>,
     ) -> Result<Decision, Malformed> {
-        let (now, _seat) = (self.now(), self.inner.flight.squeeze_in());
+        let (now, _permit) = (self.now(), self.inner.flights.acquire_beyond());
         self.inner.engine.refund(check, charged_at.map_or(now, |at| at.min(now)), now).await
     }
 
     /// Settles a reservation at what was really used.
     pub async fn commit(&self, id: Ticket, used: Used<'_>) -> Result<Settled, Malformed> {
-        let (now, _seat) = (self.now(), self.inner.flight.squeeze_in());
+        let (now, _permit) = (self.now(), self.inner.flights.acquire_beyond());
         self.inner.engine.commit(id, used, now).await
     }
 
     /// Settles a reservation at nothing.
     pub async fn cancel(&self, id: Ticket) -> Settled {
-        let (now, _seat) = (self.now(), self.inner.flight.squeeze_in());
+        let (now, _permit) = (self.now(), self.inner.flights.acquire_beyond());
         self.inner.engine.cancel(id, now).await
     }
 
     /// Gives back the slots that a decision holds.
     pub async fn release(&self, id: Ticket) -> Settled {
-        let (now, _seat) = (self.now(), self.inner.flight.squeeze_in());
+        let (now, _permit) = (self.now(), self.inner.flights.acquire_beyond());
         self.inner.engine.release(id, now).await
     }
 
     /// Lets the slots that a decision holds last another term; how long that is, or `None` if they have ended.
     pub async fn renew(&self, id: Ticket) -> Result<Option<u64>, StoreError> {
-        let (now, _seat) = (self.now(), self.inner.flight.squeeze_in());
+        let (now, _permit) = (self.now(), self.inner.flights.acquire_beyond());
         let until = self.inner.engine.renew(id, now).await?;
         Ok(until.map(|until| until.since(now)))
     }
@@ -222,12 +242,12 @@ impl<S: Store + 'static> Door<S> {
 
     /// How many calls are under way.
     pub fn in_flight(&self) -> usize {
-        self.inner.flight.count()
+        self.inner.flights.waiting()
     }
 
     /// How many checks came when too many were under way.
     pub fn overloads(&self) -> u64 {
-        self.inner.overloads.load(Relaxed)
+        self.inner.flights.refused()
     }
 
     /// How many checks were so malformed that the engine was not asked; it counts those that it was asked itself.
@@ -257,7 +277,6 @@ impl<S: Store + 'static> Door<S> {
     }
 
     fn overloaded(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
-        self.inner.overloads.fetch_add(1, Relaxed);
         self.inner.engine.overloaded(check, now)
     }
 
@@ -299,7 +318,7 @@ impl<S> fmt::Debug for Door<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Door")
             .field("settings", &self.inner.settings)
-            .field("in_flight", &self.inner.flight.count())
+            .field("in_flight", &self.inner.flights.waiting())
             .finish_non_exhaustive()
     }
 }

@@ -47,7 +47,7 @@ pub use decide::Begun;
 pub use describe::describe;
 
 /// The routes of the door.
-pub fn router<S: Store + 'static>(door: Door<S>) -> Router {
+pub fn router<S: Store>(door: Door<S>) -> Router {
     Router::new()
         .route(CHECK, post(decide::check::<S>))
         .route("/v1/peek", post(decide::peek::<S>))
@@ -73,7 +73,7 @@ pub struct Checks<S> {
     door: Door<S>,
 }
 
-impl<S: Store + 'static> Checks<S> {
+impl<S: Store> Checks<S> {
     /// Checks through that door.
     pub const fn new(door: Door<S>) -> Self {
         Self { door }

@@ -94,7 +94,7 @@ impl From<Malformed> for Failure {
 }
 
 /// Asks, and says what Envoy is told, in whatever form.
-pub(crate) async fn answer<S: Store + 'static, T>(
+pub(crate) async fn answer<S: Store, T>(
     door: &Door<S>,
     request: &Request<'_>,
     tell: impl FnOnce(Response<'_>) -> T,
@@ -111,10 +111,7 @@ pub(crate) async fn answer<S: Store + 'static, T>(
     Ok(tell(response(door, request, &decision, refunded.as_ref())))
 }
 
-async fn refund<S: Store + 'static>(
-    door: &Door<S>,
-    request: &Request<'_>,
-) -> Result<Option<Decision>, Malformed> {
+async fn refund<S: Store>(door: &Door<S>, request: &Request<'_>) -> Result<Option<Decision>, Malformed> {
     if !request.any(Turn::Refund) {
         return Ok(None);
     }
@@ -127,7 +124,7 @@ async fn refund<S: Store + 'static>(
 }
 
 /// First whether there is room where nothing is charged, then the charges.
-async fn decide<S: Store + 'static>(door: &Door<S>, request: &Request<'_>) -> Result<Decision, Malformed> {
+async fn decide<S: Store>(door: &Door<S>, request: &Request<'_>) -> Result<Decision, Malformed> {
     if request.any(Turn::Peek) {
         let descriptors = request.descriptors(|asked| u64::from(asked.turn() == Turn::Peek));
         let check = request.check_within(&descriptors, door.left(request.patience));
@@ -148,7 +145,7 @@ async fn decide<S: Store + 'static>(door: &Door<S>, request: &Request<'_>) -> Re
 }
 
 /// Charges the costs that count even if the request is refused: those that descriptors bring.
-async fn charge_late<S: Store + 'static>(door: &Door<S>, request: &Request<'_>) -> Result<(), Malformed> {
+async fn charge_late<S: Store>(door: &Door<S>, request: &Request<'_>) -> Result<(), Malformed> {
     if request.descriptors.iter().any(Asked::is_late) {
         let cost = |asked: &Asked<'_>| if asked.is_late() { request.hits_of(asked) } else { 0 };
         let descriptors = request.descriptors(cost);
@@ -162,7 +159,7 @@ fn nobody_decided(decision: &Decision) -> bool {
     !decision.allowed() && decision.is_undecided()
 }
 
-fn response<'d, S: Store + 'static>(
+fn response<'d, S: Store>(
     door: &Door<S>,
     request: &'d Request<'_>,
     decision: &'d Decision,

@@ -1,9 +1,9 @@
 //! Envoy's rate limit service (`envoy.service.ratelimit.v3`) over gRPC: decode, ask, encode.
 //!
 //! A question that is none is INVALID_ARGUMENT, with words that repeat no value. If nobody could decide and the class of
-//! the rules refuses, [`Undecided`](crate::door::Undecided) says what Envoy is told. An answer that would come after the
-//! caller's deadline (`grpc-timeout`) is DEADLINE_EXCEEDED; what was asked of a store by then may still be charged. The store
-//! is told of the deadline too, and of an earlier one, so that what is decided without it comes in time.
+//! the rules refuses, [`Undecided`](crate::door::Undecided) says what Envoy is told. At the caller's deadline
+//! (`grpc-timeout`) the class decides without the store; what the store was asked by then may still be charged. The store
+//! has an earlier deadline, so that a fallback answers in time.
 //!
 //! There is one method with one message each way, and it is what a gateway waits for: messages are read where they lie and
 //! written by hand, with no layer in between.
@@ -53,11 +53,11 @@ pub struct Service<S> {
 }
 
 /// The service. Its messages are bounded by the door's largest body.
-pub const fn service<S: Store + 'static>(door: Door<S>) -> Service<S> {
+pub const fn service<S: Store>(door: Door<S>) -> Service<S> {
     Service { door }
 }
 
-impl<S: Store + 'static> Service<S> {
+impl<S: Store> Service<S> {
     /// Begins to answer a call from there: reads its head, and keeps what is needed of it.
     pub fn begin<B>(&self, request: Request<B>, peer: Option<&Peer>) -> Begun<B> {
         call::begin(&self.door, request, peer)
@@ -72,7 +72,7 @@ impl<S: Store + 'static> Service<S> {
     }
 }
 
-impl<S: Store + 'static, B> tower_service::Service<Request<B>> for Service<S>
+impl<S: Store, B> tower_service::Service<Request<B>> for Service<S>
 where
     B: Body<Data = Bytes> + Send + Unpin + 'static,
 {

@@ -107,37 +107,41 @@ impl Governor {
 
     /// May this request pass?
     pub fn check(&self, check: &Check<'_>) -> Result<Decision, Malformed> {
-        at_once(self.engine.check(check, self.now()))
+        let pending = self.engine.begin(check, self.now());
+        match self.engine.try_decide(&pending) {
+            Some(answer) => self.engine.finish(pending, check, answer),
+            None => unreachable!("a store in memory answers without waiting"),
+        }
     }
 
     /// Would it pass? Nothing is charged.
     pub fn peek(&self, check: &Check<'_>) -> Result<Decision, Malformed> {
-        at_once(self.engine.peek(check, self.now()))
+        ready(self.engine.peek(check, self.now()))
     }
 
     /// May it pass, at a cost that is settled later under the decision's id?
     pub fn reserve(&self, check: &Check<'_>, hold: Hold) -> Result<Decision, Malformed> {
-        at_once(self.engine.reserve(check, hold, self.now()))
+        ready(self.engine.reserve(check, hold, self.now()))
     }
 
     /// Settles a reservation at what was really used.
     pub fn commit(&self, id: Ticket, used: Used<'_>) -> Result<Settled, Malformed> {
-        at_once(self.engine.commit(id, used, self.now()))
+        ready(self.engine.commit(id, used, self.now()))
     }
 
     /// Settles a reservation at nothing.
     pub fn cancel(&self, id: Ticket) -> Settled {
-        at_once(self.engine.cancel(id, self.now()))
+        ready(self.engine.cancel(id, self.now()))
     }
 
     /// Gives back the slots that a decision holds.
     pub fn release(&self, id: Ticket) -> Settled {
-        at_once(self.engine.release(id, self.now()))
+        ready(self.engine.release(id, self.now()))
     }
 
     /// Lets the slots that a decision holds last another term; when they end now.
     pub fn renew(&self, id: Ticket) -> Result<Option<Timestamp>, StoreError> {
-        at_once(self.engine.renew(id, self.now()))
+        ready(self.engine.renew(id, self.now()))
     }
 
     /// Which rules a check meets, what it would be charged where, and why not by the others.
@@ -165,11 +169,11 @@ fn compiled_text(files: &[tidegate_rules::File]) -> String {
     files.iter().map(|file| file.diagnostics.render(&file.source)).collect()
 }
 
-/// The embedded store answers at once, so nothing is ever waited for.
-fn at_once<F: Future>(future: F) -> F::Output {
+/// A store in memory never makes its caller wait, so its futures are ready when they are first polled.
+fn ready<F: Future>(future: F) -> F::Output {
     match pin!(future).as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
-        Poll::Pending => unreachable!("an embedded store answers at once"),
+        Poll::Pending => unreachable!("a store in memory answers without waiting"),
     }
 }
 

@@ -7,6 +7,7 @@ mod short_ways;
 mod trouble;
 mod last_resort;
 mod throttles;
+mod waiting;
 mod switches;
 mod explanations;
 mod soak;

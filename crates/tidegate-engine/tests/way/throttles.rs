@@ -2,7 +2,7 @@ use super::trouble::Broken;
 use super::*;
 use std::time::Duration;
 use tidegate_core::{Limit, Outcome as Fate, Rate, Retry, Verdict};
-use tidegate_engine::{Consistency, LastResort, Throttle, Throttled};
+use tidegate_engine::{Consistency, FlightLimit, LastResort, Throttle, Throttled};
 
 fn limit(burst: u64, amount: u64, seconds: u64) -> Limit {
     let rate = Rate::new(amount, Duration::from_secs(seconds)).expect("a rate");
@@ -10,7 +10,7 @@ fn limit(burst: u64, amount: u64, seconds: u64) -> Limit {
 }
 
 fn ask<S: Store>(way: &Way<S>, key: &[u8], limit: Limit, cost: u64) -> Throttled {
-    wait(way.engine.throttle(&Throttle { key, limit, cost }, way.now))
+    wait(way.engine.throttle(&Throttle { key, limit, cost }, way.now, &FlightLimit::default()))
 }
 
 fn passing<S: Store>(way: &Way<S>, key: &[u8], limit: Limit) -> usize {
@@ -88,8 +88,9 @@ fn when_nobody_counts_it_passes_as_far_as_the_last_resort_lets_it() {
 
 #[test]
 fn without_time_to_ask_it_passes() {
-    let (way, limit) = (Way::new(NO_RULES), limit(1, 1, 60));
-    let throttled = way.engine.throttle_overloaded(&Throttle { key: b"k", limit, cost: 1 }, way.now);
+    let (way, limit) = (Way::over(Broken::default(), NO_RULES), limit(1, 1, 60));
+    let asked = Throttle { key: b"k", limit, cost: 1 };
+    let throttled = wait(way.engine.throttle(&asked, way.now, &FlightLimit::new(0)));
     assert!(throttled.verdict.allowed());
     assert_eq!(throttled.state, Consistency::Open);
     assert_eq!(way.engine.observed().undecided_checks(), 1);

@@ -124,6 +124,11 @@ fn troubles(text: &mut Text, metrics: &Metrics) {
         ),
         ("ratelimit_undecided_total", "Checks that nobody could decide.", observed.undecided_checks()),
         (
+            "ratelimit_abandoned_total",
+            "Checks whose caller was gone before the store answered.",
+            observed.abandoned_checks(),
+        ),
+        (
             "ratelimit_unknown_domains_total",
             "Checks of domains that the rules do not have.",
             observed.unknown_domain_checks(),

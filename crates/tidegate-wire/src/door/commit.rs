@@ -49,7 +49,7 @@ impl Commit {
     }
 }
 
-impl<S: Store + 'static> Door<S> {
+impl<S: Store> Door<S> {
     /// Settles a reservation.
     pub(crate) async fn commit_sent(&self, commit: &Commit) -> Result<Settled, Malformed> {
         let attributes = borrowed(&commit.attributes);

@@ -36,7 +36,7 @@ pub(crate) struct Asked {
     pub(crate) caller: Caller,
 }
 
-impl<S: Store + 'static> Door<S> {
+impl<S: Store> Door<S> {
     /// Asks, and gives what came of it to whoever tells it. What the caller's word does not count for is left out.
     pub(crate) async fn ask<T>(
         &self,

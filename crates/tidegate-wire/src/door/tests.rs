@@ -29,7 +29,7 @@ impl Hands {
 }
 
 /// A door to that store and those rules, and its clock.
-pub(crate) fn door_to<S: Store + 'static>(store: S, rules: &str, settings: DoorSettings) -> (Door<S>, Hands) {
+pub(crate) fn door_to<S: Store>(store: S, rules: &str, settings: DoorSettings) -> (Door<S>, Hands) {
     let compiled = compile(vec![Source::new("rules.yaml", rules)]);
     let engine = Engine::new(store);
     let snapshot = compiled.snapshot.unwrap_or_else(|| panic!("{:?}", compiled.files));
@@ -64,7 +64,7 @@ fn alice() -> Check<'static> {
 }
 
 /// The headers that tell one check after another, as text.
-fn told<S: Store + 'static>(door: &Door<S>, check: &Check<'_>) -> Vec<String> {
+fn told<S: Store>(door: &Door<S>, check: &Check<'_>) -> Vec<String> {
     let decision = wait(door.check(check)).unwrap();
     let told = door.tell(check, &decision);
     told.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect()

@@ -129,7 +129,7 @@ fn modes(_: &mut SchemaGenerator) -> Schema {
 
 impl Answer {
     /// The answer to a check that was decided, or could not be asked.
-    pub(super) fn to<S: Store + 'static>(
+    pub(super) fn to<S: Store>(
         door: &Door<S>,
         check: &Check<'_>,
         decided: &std::result::Result<Decision, Malformed>,
@@ -140,7 +140,7 @@ impl Answer {
         }
     }
 
-    fn of<S: Store + 'static>(door: &Door<S>, check: &Check<'_>, decision: &Decision) -> Self {
+    fn of<S: Store>(door: &Door<S>, check: &Check<'_>, decision: &Decision) -> Self {
         let outside = door.tell(check, decision);
         let mut told = Told::of(door.settings(), check, decision);
         if decision.domain().is_none() {
@@ -299,7 +299,7 @@ const MAX_NEAREST_BYTES: usize = 64;
 const MAX_NEAREST_DOMAINS: usize = 64;
 
 #[cold]
-fn nearest_domain<S: Store + 'static>(door: &Door<S>, asked: &str) -> Option<String> {
+fn nearest_domain<S: Store>(door: &Door<S>, asked: &str) -> Option<String> {
     let snapshot = door.engine().snapshot();
     if asked.len() > MAX_NEAREST_BYTES || snapshot.domains().count() > MAX_NEAREST_DOMAINS {
         return None;

@@ -30,7 +30,7 @@ use query::Query;
 /// Tells the operator of the proxy why no limit applies. The body of an admission is empty.
 const WARNING: HeaderName = HeaderName::from_static("x-tidegate-warning");
 
-pub(super) async fn authorize<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
+pub(super) async fn authorize<S: Store>(State(door): State<Door<S>>, request: Request) -> Response {
     let (parts, _unread) = request.into_parts();
     let query = Query::read(parts.uri.query().unwrap_or_default());
     let query = match query.and_then(|query| query.in_domain_of(&door)) {
@@ -48,7 +48,7 @@ pub(super) async fn authorize<S: Store + 'static>(State(door): State<Door<S>>, r
     answer(&door, (&check, &query), decided)
 }
 
-fn answer<S: Store + 'static>(
+fn answer<S: Store>(
     door: &Door<S>,
     (check, query): (&Check<'_>, &Query<'_>),
     decided: Result<Decision, Malformed>,

@@ -27,7 +27,7 @@ pub(super) enum ContentType {
 }
 
 /// The body as JSON, and the share of the door's budget that it takes: to be kept as long as the JSON is.
-pub(super) async fn read<S: Store + 'static>(
+pub(super) async fn read<S: Store>(
     door: &Door<S>,
     request: Request,
     content_type: ContentType,
@@ -53,7 +53,7 @@ pub(super) fn unwelcome(headers: &HeaderMap, content_type: ContentType, most: us
 /// The bytes of a body, and the share that they take.
 pub(super) async fn bytes<S, B>(door: &Door<S>, body: B) -> Result<(Bytes, Share<'_>), Problem>
 where
-    S: Store + 'static,
+    S: Store,
     B: HttpBody<Data = Bytes> + Unpin,
 {
     let most = door.settings().max_body_bytes;
@@ -90,7 +90,7 @@ pub(super) fn respond(problem: &Problem) -> Reply {
 }
 
 /// The answer to what could not be asked, and a count of it if that was the caller's doing.
-pub(super) fn refuse<S: Store + 'static>(door: &Door<S>, problem: &Problem) -> Reply {
+pub(super) fn refuse<S: Store>(door: &Door<S>, problem: &Problem) -> Reply {
     if problem.kind() == Kind::BadRequest {
         door.note_malformed();
     }

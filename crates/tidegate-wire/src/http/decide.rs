@@ -1,7 +1,5 @@
 //! The routes that ask: check, peek, reserve and refund.
 
-use std::pin::pin;
-
 use axum::body::{Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
@@ -19,16 +17,12 @@ use super::fields::{Fields, Wrong};
 use super::patience;
 use super::reply::Reply;
 use super::swift;
+use crate::door::Door;
 use crate::door::question::{Ask, Asked, Question};
-use crate::door::{Door, at_once};
 use crate::problem::Problem;
 use crate::trust::Peer;
 
-fn asked<S: Store + 'static>(
-    door: &Door<S>,
-    (headers, peer): (&HeaderMap, Option<&Peer>),
-    ask: Ask,
-) -> Asked {
+fn asked<S: Store>(door: &Door<S>, (headers, peer): (&HeaderMap, Option<&Peer>), ask: Ask) -> Asked {
     let patience = door.patience(patience::of(headers));
     let caller = door.settings().trust.caller(peer, headers);
     Asked { ask, patience, caller }
@@ -41,15 +35,15 @@ pub(super) struct Results {
     results: Vec<Result>,
 }
 
-pub(super) async fn check<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
+pub(super) async fn check<S: Store>(State(door): State<Door<S>>, request: Request) -> Response {
     one_of(&door, request, Ask::Check).await
 }
 
-pub(super) async fn peek<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Response {
+pub(super) async fn peek<S: Store>(State(door): State<Door<S>>, request: Request) -> Response {
     one_of(&door, request, Ask::Peek).await
 }
 
-async fn one_of<S: Store + 'static>(door: &Door<S>, request: Request, ask: Ask) -> Response {
+async fn one_of<S: Store>(door: &Door<S>, request: Request, ask: Ask) -> Response {
     let (head, body) = request.into_parts();
     finish(door, begin(door, (&head.headers, head.extensions.get()), body, ask)).await
 }
@@ -62,7 +56,7 @@ pub struct Begun<B> {
 }
 
 /// Reads the head, and keeps what is needed of it.
-pub(super) fn begin<S: Store + 'static, B>(
+pub(super) fn begin<S: Store, B>(
     door: &Door<S>,
     (headers, peer): (&HeaderMap, Option<&Peer>),
     body: B,
@@ -77,7 +71,7 @@ pub(super) fn begin<S: Store + 'static, B>(
 /// Reads the body, and answers.
 pub(super) async fn finish<S, B>(door: &Door<S>, begun: Begun<B>) -> Response
 where
-    S: Store + 'static,
+    S: Store,
     B: HttpBody<Data = Bytes> + Unpin,
 {
     let asked = match begun.asked {
@@ -85,44 +79,29 @@ where
         Err(problem) => return body::refuse(door, &problem).into_response(),
     };
     let reply = match body::bytes(door, begun.body).await {
-        Ok((bytes, _share)) if door.engine().store().answers_at_once() => answer_at_once(door, &bytes, asked),
-        Ok((bytes, _share)) => answer(door, &bytes, asked).await,
+        // Boxed to keep this future small while the body is read.
+        Ok((bytes, _share)) => Box::pin(answer(door, &bytes, asked)).await,
         Err(problem) => body::refuse(door, &problem),
     };
     reply.into_response()
 }
 
-async fn answer<S: Store + 'static>(door: &Door<S>, bytes: &[u8], asked: Asked) -> Reply {
+async fn answer<S: Store>(door: &Door<S>, bytes: &[u8], asked: Asked) -> Reply {
     if let Some(mut plain) = swift::read(bytes) {
         let check = plain.check(door, &asked);
-        let decided = Box::pin(door.decide(&check, asked.ask)).await;
+        let decided = door.decide(&check, asked.ask).await;
         return Answer::to(door, &check, &decided).respond();
     }
     let answered = Box::pin(at_length(door, bytes, asked)).await;
     answered.unwrap_or_else(|problem| body::refuse(door, &problem))
 }
 
-/// Asks a store that answers at once. What is large about it stays on the stack.
-#[inline(never)]
-fn answer_at_once<S: Store + 'static>(door: &Door<S>, bytes: &[u8], asked: Asked) -> Reply {
-    let answered = match swift::read(bytes) {
-        Some(mut plain) => {
-            let check = plain.check(door, &asked);
-            let decided = at_once(pin!(door.decide(&check, asked.ask)));
-            decided.map(|decided| Answer::to(door, &check, &decided).respond())
-        }
-        None => at_once(pin!(at_length(door, bytes, asked)))
-            .map(|answered| answered.unwrap_or_else(|problem| body::refuse(door, &problem))),
-    };
-    answered.unwrap_or_else(|| body::respond(&body::busy("the store did not answer; retry in 1 s")))
-}
-
-pub(super) async fn reserve<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Reply {
+pub(super) async fn reserve<S: Store>(State(door): State<Door<S>>, request: Request) -> Reply {
     let read = |value| Question::read_with_hold(value).map(|(question, hold)| (question, Ask::Reserve(hold)));
     just_one(&door, request, read).await.unwrap_or_else(|problem| body::refuse(&door, &problem))
 }
 
-pub(super) async fn refund<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Reply {
+pub(super) async fn refund<S: Store>(State(door): State<Door<S>>, request: Request) -> Reply {
     let read = |value| {
         let (question, charged_at_ms) = Question::read_with_charged_at(value)?;
         let charged_at = charged_at_ms.map(|ms| Timestamp::from_micros(ms.saturating_mul(1000)));
@@ -131,7 +110,7 @@ pub(super) async fn refund<S: Store + 'static>(State(door): State<Door<S>>, requ
     just_one(&door, request, read).await.unwrap_or_else(|problem| body::refuse(&door, &problem))
 }
 
-async fn just_one<S: Store + 'static>(
+async fn just_one<S: Store>(
     door: &Door<S>,
     request: Request,
     read: impl FnOnce(Value) -> std::result::Result<(Question, Ask), Wrong>,
@@ -144,7 +123,7 @@ async fn just_one<S: Store + 'static>(
 }
 
 /// Whatever is not plain. A check is an object; several are a list, or a list under `checks`.
-async fn at_length<S: Store + 'static>(
+async fn at_length<S: Store>(
     door: &Door<S>,
     bytes: &[u8],
     asked: Asked,
@@ -165,7 +144,7 @@ async fn at_length<S: Store + 'static>(
 }
 
 /// Each is decided by itself, in order: what an earlier one took is not there for a later one.
-async fn many<S: Store + 'static>(
+async fn many<S: Store>(
     door: &Door<S>,
     checks: Vec<Value>,
     asked: Asked,
@@ -192,7 +171,7 @@ async fn many<S: Store + 'static>(
     Ok(json_reply(StatusCode::OK, &Results { results }))
 }
 
-async fn decide<S: Store + 'static>(door: &Door<S>, question: Question, asked: Asked) -> Answer {
+async fn decide<S: Store>(door: &Door<S>, question: Question, asked: Asked) -> Answer {
     let told = |check: &Check<'_>, decided: std::result::Result<Decision, Malformed>| match &decided {
         Ok(decision) if asked.ask.came_to_nothing(decision) => {
             Answer::problem(body::busy("it could not be given back; retry in 1 s"))
@@ -204,7 +183,7 @@ async fn decide<S: Store + 'static>(door: &Door<S>, question: Question, asked: A
 
 impl swift::Plain<'_> {
     /// As the engine takes it, with what the caller's word counts for.
-    fn check<S: Store + 'static>(&mut self, door: &Door<S>, asked: &Asked) -> Check<'_> {
+    fn check<S: Store>(&mut self, door: &Door<S>, asked: &Asked) -> Check<'_> {
         let trust = &door.settings().trust;
         if !asked.caller.is_trusted() {
             self.attributes.retain(|(attribute, _)| !trust.ignores(asked.caller, attribute));

@@ -6,7 +6,7 @@ use super::fields::Wrong;
 use crate::door::Door;
 
 /// The only domain of the rules in force; an error if there are several, or none.
-pub(super) fn sole_domain<S: Store + 'static>(door: &Door<S>, what: &str) -> Result<String, Wrong> {
+pub(super) fn sole_domain<S: Store>(door: &Door<S>, what: &str) -> Result<String, Wrong> {
     let snapshot = door.engine().snapshot();
     let domain = snapshot.sole_domain().map(|domain| domain.name.to_string());
     domain

@@ -20,14 +20,11 @@ use crate::headers::names::CONTENT_TYPE;
 use crate::problem::Problem;
 use crate::ratelimit::{self, Asked, AskedLimit, Failure, Status, Unit};
 
-pub(super) async fn should_rate_limit<S: Store + 'static>(
-    State(door): State<Door<S>>,
-    request: Request,
-) -> Reply {
+pub(super) async fn should_rate_limit<S: Store>(State(door): State<Door<S>>, request: Request) -> Reply {
     answer(&door, request).await.unwrap_or_else(|problem| body::refuse(&door, &problem))
 }
 
-async fn answer<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<Reply, Problem> {
+async fn answer<S: Store>(door: &Door<S>, request: Request) -> Result<Reply, Problem> {
     let patience = door.patience(patience::of(request.headers()));
     let caller = door.settings().trust.caller(request.extensions().get(), request.headers());
     let (value, _share) = body::read(door, request, ContentType::Any).await?;

@@ -35,7 +35,7 @@ impl Question {
     }
 
     /// Takes the only domain of the rules if the check names none and says something else.
-    pub(super) fn in_domain_of<S: Store + 'static>(mut self, door: &Door<S>) -> Result<Self, Wrong> {
+    pub(super) fn in_domain_of<S: Store>(mut self, door: &Door<S>) -> Result<Self, Wrong> {
         if self.domain.is_none() && !self.says_something() {
             return Err(Wrong("the check has no `domain`".to_owned()));
         }

@@ -35,7 +35,7 @@ pub(super) struct Renewed {
     ends_after_ms: u64,
 }
 
-pub(super) async fn commit<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Reply {
+pub(super) async fn commit<S: Store>(State(door): State<Door<S>>, request: Request) -> Reply {
     let caller = door.settings().trust.caller(request.extensions().get(), request.headers());
     let mut commit = match read_commit_of(&door, request).await {
         Ok(commit) => commit,
@@ -48,14 +48,14 @@ pub(super) async fn commit<S: Store + 'static>(State(door): State<Door<S>>, requ
     }
 }
 
-pub(super) async fn cancel<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Reply {
+pub(super) async fn cancel<S: Store>(State(door): State<Door<S>>, request: Request) -> Reply {
     match id(&door, request).await {
         Ok(id) => respond(&door.cancel(id).await),
         Err(problem) => body::refuse(&door, &problem),
     }
 }
 
-pub(super) async fn release<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Reply {
+pub(super) async fn release<S: Store>(State(door): State<Door<S>>, request: Request) -> Reply {
     match id(&door, request).await {
         Ok(id) => respond(&door.release(id).await),
         Err(problem) => body::refuse(&door, &problem),
@@ -63,7 +63,7 @@ pub(super) async fn release<S: Store + 'static>(State(door): State<Door<S>>, req
 }
 
 /// Says also how long the slots last now, so that the holder knows when to come again.
-pub(super) async fn renew<S: Store + 'static>(State(door): State<Door<S>>, request: Request) -> Reply {
+pub(super) async fn renew<S: Store>(State(door): State<Door<S>>, request: Request) -> Reply {
     let id = match id(&door, request).await {
         Ok(id) => id,
         Err(problem) => return body::refuse(&door, &problem),
@@ -77,11 +77,11 @@ pub(super) async fn renew<S: Store + 'static>(State(door): State<Door<S>>, reque
     }
 }
 
-async fn id<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<Ticket, Problem> {
+async fn id<S: Store>(door: &Door<S>, request: Request) -> Result<Ticket, Problem> {
     Ok(read_id(fields(door, request).await?)?)
 }
 
-async fn read_commit_of<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<Commit, Problem> {
+async fn read_commit_of<S: Store>(door: &Door<S>, request: Request) -> Result<Commit, Problem> {
     Ok(read_commit(fields(door, request).await?)?)
 }
 
@@ -98,7 +98,7 @@ pub(super) fn read_commit(mut fields: Fields) -> Result<Commit, Wrong> {
     Commit::new(id, cost, attributes).map_err(Wrong)
 }
 
-async fn fields<S: Store + 'static>(door: &Door<S>, request: Request) -> Result<Fields, Problem> {
+async fn fields<S: Store>(door: &Door<S>, request: Request) -> Result<Fields, Problem> {
     let (value, _share) = body::read(door, request, ContentType::Json).await?;
     Ok(Fields::of("the body", value)?)
 }

@@ -53,7 +53,7 @@ impl Back {
     }
 }
 
-async fn send<S: Store + 'static>(door: &Door<S>, request: Request<Body>) -> Back {
+async fn send<S: Store>(door: &Door<S>, request: Request<Body>) -> Back {
     let response = router(door.clone()).oneshot(request).await.unwrap();
     let (parts, body) = response.into_parts();
     let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap();
@@ -61,7 +61,7 @@ async fn send<S: Store + 'static>(door: &Door<S>, request: Request<Body>) -> Bac
     Back { status: parts.status, headers: parts.headers, body }
 }
 
-async fn post<S: Store + 'static>(door: &Door<S>, path: &str, body: impl ToString) -> Back {
+async fn post<S: Store>(door: &Door<S>, path: &str, body: impl ToString) -> Back {
     let request = Request::post(path).header("content-type", "application/json");
     send(door, request.body(Body::from(body.to_string())).unwrap()).await
 }

@@ -49,11 +49,11 @@ fn request(descriptors: Vec<Asked<'_>>) -> Request<'_> {
     Request { domain: "mesh", descriptors: descriptors.into(), ..Request::default() }
 }
 
-fn ask<S: Store + 'static>(door: &Door<S>, descriptors: Vec<Asked<'_>>) -> Response<'static> {
+fn ask<S: Store>(door: &Door<S>, descriptors: Vec<Asked<'_>>) -> Response<'static> {
     answered(door, &request(descriptors)).unwrap()
 }
 
-fn answered<S: Store + 'static>(door: &Door<S>, request: &Request<'_>) -> Result<Response<'static>, Failure> {
+fn answered<S: Store>(door: &Door<S>, request: &Request<'_>) -> Result<Response<'static>, Failure> {
     wait(answer(door, request, owned))
 }
 

@@ -1,10 +1,9 @@
 //! One connection's talk, without the connection: bytes come in, replies go out. Whoever has the socket reads into
 //! [`room`](Session::room), lets it [answer](Session::answer), and sends the [replies](Session::replies).
 
-mod asking;
+mod requests;
 mod telling;
 
-use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use tidegate_store::Store;
@@ -14,9 +13,9 @@ use super::input::Input;
 use super::login::Password;
 use super::peer::{Lock, Peer};
 use super::reply::{Protocol, Replies};
-use crate::door::{Door, Share, at_once};
+use crate::door::{Door, Share};
 use crate::trust;
-use asking::Waiting;
+use requests::RequestQueue;
 
 /// When so many bytes of replies wait, they are sent before more is answered; so much room is kept from one time to the next.
 const MOST_REPLY_BYTES: usize = 16 << 10;
@@ -54,7 +53,7 @@ pub enum Next {
     Close,
 }
 
-impl<S: Store + 'static> Service<S> {
+impl<S: Store> Service<S> {
     /// Answers through that door, those who know the password if there is one.
     pub fn new(door: Door<S>, password: Option<Password>) -> Self {
         Self { door, password, connections: AtomicU64::new(0) }
@@ -84,7 +83,7 @@ impl<S: Store + 'static> Service<S> {
     }
 }
 
-impl<S: Store + 'static> Session<'_, S> {
+impl<S: Store> Session<'_, S> {
     /// Where bytes are to be put as they come, behind those that are there. If other connections have too much, there is no room:
     /// the replies say so, and the connection should be closed.
     pub fn room(&mut self) -> Option<&mut Vec<u8>> {
@@ -99,8 +98,7 @@ impl<S: Store + 'static> Session<'_, S> {
     pub async fn answer(&mut self) -> Next {
         let Self { service, input, peer, replies, whole, share } = self;
         let (door, bytes) = (&service.door, input.bytes.as_slice());
-        let is_at_once = door.engine().store().answers_at_once();
-        let mut waiting = Waiting::new(door);
+        let mut queue = RequestQueue::new(door);
         let next = loop {
             *whole = replies.bytes.len();
             if *whole >= MOST_REPLY_BYTES {
@@ -111,7 +109,7 @@ impl<S: Store + 'static> Session<'_, S> {
                 Ok(Some(words)) => peer.understand(&words),
                 Err(wrong) => {
                     door.note_malformed();
-                    waiting.all(replies).await;
+                    queue.finish(replies).await;
                     replies.error("ERR", format_args!("Protocol error: {wrong}"));
                     break Next::Close;
                 }
@@ -123,10 +121,13 @@ impl<S: Store + 'static> Session<'_, S> {
                 command.keep_what_counts(&door.settings().trust, peer.caller);
             }
             match understood {
-                Ok(Command::Ask(ref ask)) if is_at_once => asking::ask_at_once(door, ask, replies),
-                Ok(Command::Ask(ask)) => waiting.push(ask, replies).await,
+                Ok(Command::Ask(ask)) => {
+                    if let Some(reply) = queue.begin(ask, replies) {
+                        queue.push(reply, replies).await;
+                    }
+                }
                 Ok(Command::Tell(tell)) => {
-                    waiting.all(replies).await;
+                    queue.finish(replies).await;
                     let before = replies.bytes.len();
                     if let Err(wrong) = service.tell(&tell, peer, replies) {
                         wrong.write(replies);
@@ -143,27 +144,14 @@ impl<S: Store + 'static> Session<'_, S> {
                 }
                 Err(wrong) => {
                     door.note_malformed();
-                    waiting.all(replies).await;
+                    queue.finish(replies).await;
                     wrong.write(replies);
                 }
             }
         };
-        waiting.all(replies).await;
+        queue.finish(replies).await;
         *whole = replies.bytes.len();
         if pay(share, replies) { next } else { Next::Close }
-    }
-
-    /// The same without waiting, on the stack; `None` if the store makes callers wait.
-    #[inline(never)]
-    pub fn answer_at_once(&mut self) -> Option<Next> {
-        if !self.service.door.engine().store().answers_at_once() {
-            return None;
-        }
-        let next = at_once(pin!(self.answer()));
-        Some(next.unwrap_or_else(|| {
-            self.broke();
-            Next::Close
-        }))
     }
 
     /// What should be sent.

@@ -28,7 +28,7 @@ fn service() -> (Service<Reference>, Hands) {
 }
 
 /// Puts bytes in and takes out what is answered at once, until there is nothing more to do.
-fn say<S: Store + 'static>(session: &mut Session<'_, S>, mut bytes: &[u8]) -> (String, Next) {
+fn say<S: Store>(session: &mut Session<'_, S>, mut bytes: &[u8]) -> (String, Next) {
     let mut said = Vec::new();
     loop {
         let room = session.room().expect("there is room");
@@ -50,13 +50,13 @@ fn say<S: Store + 'static>(session: &mut Session<'_, S>, mut bytes: &[u8]) -> (S
 }
 
 /// What is answered to a line, in one line.
-fn line<S: Store + 'static>(session: &mut Session<'_, S>, text: &str) -> String {
+fn line<S: Store>(session: &mut Session<'_, S>, text: &str) -> String {
     let (said, _) = say(session, format!("{text}\r\n").as_bytes());
     said.trim_end().replace("\r\n", " ")
 }
 
 /// The same in a talk that has just begun.
-fn asked<S: Store + 'static>(service: &Service<S>, text: &str) -> String {
+fn asked<S: Store>(service: &Service<S>, text: &str) -> String {
     line(&mut service.session(), text)
 }
 

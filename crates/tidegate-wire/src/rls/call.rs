@@ -1,8 +1,5 @@
 //! One call, by the shortest way: the bytes of a message in, those of a message out.
 
-use std::pin::pin;
-use std::time::Duration;
-
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
@@ -13,7 +10,7 @@ use tonic::{Code, Status};
 use super::body::{self, COMPRESSED, NO_ROOM, Reply};
 use super::texts::Texts;
 use super::{deadline, decode, encode};
-use crate::door::{Door, FREE_BYTES, Patience, at_once};
+use crate::door::{Door, FREE_BYTES, Patience};
 use crate::ratelimit::{self, Failure};
 use crate::trust::{Caller, Peer};
 
@@ -28,18 +25,14 @@ pub struct Begun<B> {
     asker: Result<Asker, Box<Response<Reply>>>,
 }
 
-pub(super) fn begin<S: Store + 'static, B>(
-    door: &Door<S>,
-    request: Request<B>,
-    peer: Option<&Peer>,
-) -> Begun<B> {
+pub(super) fn begin<S: Store, B>(door: &Door<S>, request: Request<B>, peer: Option<&Peer>) -> Begun<B> {
     let (head, body) = request.into_parts();
     let said = Said::by(&head.headers);
     let asker = refused(&head.method, &said).map_or_else(
         || {
             let deadline = said.timeout.and_then(deadline::read);
             let caller = door.settings().trust.caller(peer, &head.headers);
-            Ok(Asker { deadline, patience: door.patience(deadline), caller })
+            Ok(Asker { patience: door.patience(deadline), caller })
         },
         |answer| Err(Box::new(answer)),
     );
@@ -75,7 +68,7 @@ impl<'h> Said<'h> {
 #[expect(clippy::manual_async_fn, reason = "an async function would keep what it is given twice")]
 pub(super) fn finish<S, B>(door: &Door<S>, mut begun: Begun<B>) -> impl Future<Output = Response<Reply>>
 where
-    S: Store + 'static,
+    S: Store,
     B: Body<Data = Bytes> + Unpin,
 {
     async move {
@@ -85,10 +78,8 @@ where
         };
         let read = body::read(&mut begun.body, door.settings().max_body_bytes, door.bodies()).await;
         let answer = match read {
-            Ok((message, _share)) if door.engine().store().answers_at_once() => {
-                ask_at_once(door, asker, &message)
-            }
-            Ok((message, _share)) => Box::pin(within(door, asker, &message)).await,
+            // Boxed to keep this future small while the body is read.
+            Ok((message, _share)) => Box::pin(ask(door, asker, &message)).await,
             // What is configured is short: only what a client sent can be so long.
             Err(status) if status.code() == Code::OutOfRange => {
                 door.note_malformed();
@@ -133,28 +124,11 @@ fn no_call(status: StatusCode) -> Response<Reply> {
 /// Who asks.
 #[derive(Debug)]
 struct Asker {
-    deadline: Option<Duration>,
     patience: Patience,
     caller: Caller,
 }
 
-/// Asks a store that answers at once. What is large about it stays on the stack.
-#[inline(never)]
-fn ask_at_once<S: Store + 'static>(door: &Door<S>, asker: &Asker, message: &[u8]) -> Result<Vec<u8>, Status> {
-    let answer = at_once(pin!(ask(door, asker, message)));
-    answer.unwrap_or_else(|| Err(Status::unavailable("the store did not answer")))
-}
-
-/// Asks a store that makes callers wait, as long as this one does.
-async fn within<S: Store + 'static>(
-    door: &Door<S>,
-    asker: &Asker,
-    message: &[u8],
-) -> Result<Vec<u8>, Status> {
-    deadline::within(asker.deadline, ask(door, asker, message)).await?
-}
-
-async fn ask<S: Store + 'static>(door: &Door<S>, asker: &Asker, message: &[u8]) -> Result<Vec<u8>, Status> {
+async fn ask<S: Store>(door: &Door<S>, asker: &Asker, message: &[u8]) -> Result<Vec<u8>, Status> {
     let texts = Texts::default();
     let mut request = ratelimit::Request { patience: asker.patience, ..ratelimit::Request::default() };
     decode::request(message, &texts, &mut request).map_err(|wrong| {

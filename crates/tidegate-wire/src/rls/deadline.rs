@@ -1,10 +1,8 @@
-//! The caller's deadline: an answer that comes later helps nobody.
+//! The caller's deadline, as gRPC sends it. The engine keeps to it: at the deadline the rules' class decides.
 
-use std::future::Future;
 use std::time::Duration;
 
 use http::{HeaderName, HeaderValue};
-use tonic::Status;
 
 pub(super) const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 
@@ -17,19 +15,6 @@ pub(crate) fn of(headers: &http::HeaderMap) -> Option<Duration> {
 
 pub(super) fn read(value: &HeaderValue) -> Option<Duration> {
     parse(value.to_str().ok()?)
-}
-
-/// The answer, unless the caller is gone before.
-pub(crate) async fn within<T>(
-    deadline: Option<Duration>,
-    answer: impl Future<Output = T>,
-) -> Result<T, Status> {
-    match deadline {
-        None => Ok(answer.await),
-        Some(deadline) => tokio::time::timeout(deadline, answer)
-            .await
-            .map_err(|_| Status::deadline_exceeded("the answer would come after the caller's deadline")),
-    }
 }
 
 fn parse(text: &str) -> Option<Duration> {
@@ -72,13 +57,5 @@ mod tests {
         for text in ["", "S", "5", "-1S", "+1S", "1.5S", "123456789S", "1d", "1é"] {
             assert_eq!(parse(text), None, "{text}");
         }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn an_answer_that_does_not_come_is_given_up_at_the_deadline() {
-        let given_up = within(Some(Duration::from_millis(20)), std::future::pending::<()>()).await;
-        assert_eq!(given_up.unwrap_err().code(), tonic::Code::DeadlineExceeded);
-        assert_eq!(within(Some(Duration::ZERO), async { 1 }).await.unwrap(), 1);
-        assert_eq!(within(None, async { 1 }).await.unwrap(), 1);
     }
 }

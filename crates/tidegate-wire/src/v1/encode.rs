@@ -7,7 +7,7 @@ use tonic::Status;
 use super::proto;
 use crate::door::{Door, Told, decision_id, milliseconds, told as lists};
 
-pub(super) fn decision<S: Store + 'static>(
+pub(super) fn decision<S: Store>(
     door: &Door<S>,
     (check, decision): (&Check<'_>, &Decision),
     told: Told,

@@ -25,7 +25,7 @@ pub struct Paid<S> {
     service: LimitsServer<Service<S>>,
 }
 
-impl<S: Store + 'static> Paid<S> {
+impl<S: Store> Paid<S> {
     pub(super) fn new(door: Door<S>) -> Self {
         let most = door.settings().max_body_bytes;
         let service = LimitsServer::new(Service { door: door.clone() });
@@ -34,7 +34,7 @@ impl<S: Store + 'static> Paid<S> {
     }
 }
 
-impl<S: Store + 'static, B> tower_service::Service<Request<B>> for Paid<S>
+impl<S: Store, B> tower_service::Service<Request<B>> for Paid<S>
 where
     B: Body<Data = Bytes> + Send + Unpin + 'static,
 {

@@ -31,7 +31,7 @@ pub(super) struct Facts<'r> {
 }
 
 impl<'r> Facts<'r> {
-    pub(super) fn of<S: Store + 'static>(
+    pub(super) fn of<S: Store>(
         door: &'r Door<S>,
         query: &'r Query<'r>,
         request: &'r Parts,
@@ -114,7 +114,7 @@ impl<'r> Facts<'r> {
     }
 
     /// Headers that rules speak of by their own names. Others are left out: a client could send any number.
-    fn add_what_rules_ask_of<S: Store + 'static>(
+    fn add_what_rules_ask_of<S: Store>(
         &mut self,
         headers: &'r HeaderMap,
         door: &Door<S>,

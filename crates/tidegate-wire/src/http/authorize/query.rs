@@ -72,7 +72,7 @@ impl<'u> Query<'u> {
     }
 
     /// Takes the only domain of the rules if the address names none.
-    pub(super) fn in_domain_of<S: Store + 'static>(mut self, door: &Door<S>) -> Result<Self, Wrong> {
+    pub(super) fn in_domain_of<S: Store>(mut self, door: &Door<S>) -> Result<Self, Wrong> {
         if self.domain.is_empty() {
             self.domain = sole_domain(door, "the address")?.into();
         }

@@ -60,13 +60,13 @@ fn door() -> Door<Reference> {
 }
 
 /// Asks from an address, about a request with these headers.
-async fn ask<S: Store + 'static>(door: &Door<S>, peer: &str, query: &str, headers: &[(&str, &str)]) -> Back {
+async fn ask<S: Store>(door: &Door<S>, peer: &str, query: &str, headers: &[(&str, &str)]) -> Back {
     let request = Request::get(format!("/v1/authorize?{query}")).extension(Peer::at(peer.parse().unwrap()));
     let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
     send(door, request.body(Body::empty()).unwrap()).await
 }
 
-async fn send<S: Store + 'static>(door: &Door<S>, request: Request<Body>) -> Back {
+async fn send<S: Store>(door: &Door<S>, request: Request<Body>) -> Back {
     let (parts, body) = router(door.clone()).oneshot(request).await.unwrap().into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap().to_vec();
     Back { status: parts.status.as_u16(), headers: parts.headers, body }

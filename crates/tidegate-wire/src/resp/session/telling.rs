@@ -10,7 +10,7 @@ use super::super::wrong::Wrong;
 use super::super::{about, explain};
 use super::Service;
 
-impl<S: Store + 'static> Service<S> {
+impl<S: Store> Service<S> {
     /// Answers what asks nothing of the store.
     pub(super) fn tell(&self, tell: &Tell<'_>, peer: &mut Peer, replies: &mut Replies) -> Result<(), Wrong> {
         let lock = self.lock();
