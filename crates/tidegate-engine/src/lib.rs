@@ -34,7 +34,6 @@ pub mod decision;
 pub mod observe;
 pub mod unknown;
 pub mod explain;
-mod swar;
 mod contain;
 mod reserved;
 mod held;

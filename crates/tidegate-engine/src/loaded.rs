@@ -5,7 +5,6 @@ use std::sync::Arc;
 use tidegate_rules::{Domain, Snapshot};
 
 use crate::observe::{Observed, RuleCounts};
-use crate::swar;
 
 /// The rules in force.
 #[derive(Debug, Default)]
@@ -38,7 +37,7 @@ impl Loaded {
     #[inline]
     pub(crate) fn domain(&self, name: &str) -> Option<&Arc<LoadedDomain>> {
         match &*self.domains {
-            [only] => Some(only).filter(|only| swar::are_same(only.domain.name.as_bytes(), name.as_bytes())),
+            [only] => Some(only).filter(|only| *only.domain.name == *name),
             domains => find(domains, name),
         }
     }

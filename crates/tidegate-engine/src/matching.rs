@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use memchr::memchr2;
 use smallvec::SmallVec;
 use tidegate_rules::Domain;
 use tidegate_rules::condition::Facts;
 use tidegate_rules::name::AttributeId;
 
 use crate::check::{Check, Malformed};
-use crate::swar;
 
 /// What a check matches. It is large, and filled where it stands.
 #[derive(Debug, Default)]
@@ -159,7 +159,7 @@ fn meant<'v>(domain: &Domain, attribute: AttributeId, value: &'v str) -> &'v str
 
 #[inline(never)]
 fn has_query(path: &str) -> bool {
-    swar::has_either(path.as_bytes(), b'?', b'#')
+    memchr2(b'?', b'#', path.as_bytes()).is_some()
 }
 
 #[cold]
