@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::{Context as _, Error, Result, bail};
+use tidegate_control::read_files;
 use tidegate_core::Timestamp;
 use tidegate_rules::{Compiled, Context, Source, compile_in};
-use tidegate_server::read_files;
 
 use crate::exit::Failure;
 
@@ -37,8 +37,8 @@ pub(crate) fn empty(path: &Path) -> Failure {
 }
 
 fn sources(path: &Path) -> Result<Vec<Source>> {
-    let reading = read_files(path).with_context(|| format!("cannot read the folder {}", path.display()))?;
-    let sources: Vec<Source> = reading.into_iter().map(source).collect::<Result<_>>()?;
+    let files = read_files(path).with_context(|| format!("cannot read the folder {}", path.display()))?;
+    let sources: Vec<Source> = files.into_iter().map(source).collect::<Result<_>>()?;
     if sources.is_empty() {
         bail!(
             "there is no .yaml file in {}\nhint: `tidegate init {}` writes one",

@@ -17,14 +17,13 @@ use axum::routing::{get, post, put};
 use axum::{Router, middleware};
 use schemars::JsonSchema;
 use serde::Serialize;
+use tidegate_control::ControlHandle;
 use tidegate_wire::http::wrong_method;
-use tokio::sync::{mpsc, oneshot};
 
 use crate::health::Health;
 use crate::http::{described, json_body, problem, readiness};
 use crate::metrics::{self, Metrics};
 use crate::openapi;
-use crate::rules::{Order, Trigger};
 use crate::secret::Token;
 
 pub(crate) use crate::explanation::Told as Explanation;
@@ -37,7 +36,7 @@ pub(crate) use switches::{Listed, Set};
 pub(crate) struct Admin {
     pub(crate) metrics: Metrics,
     pub(crate) health: Arc<Health>,
-    pub(crate) reload: mpsc::Sender<Order>,
+    pub(crate) control: ControlHandle,
 }
 
 /// By what those who ask are known.
@@ -101,15 +100,11 @@ pub(crate) struct Reloaded {
 
 /// Reads the rules again and says what came of it: 200 if all of them are in force as written, 422 if not.
 async fn reload(State(admin): State<Arc<Admin>>) -> Response {
-    let (answer, answered) = oneshot::channel();
-    let sent = admin.reload.try_send(Order::Reload(Trigger { why: "admin", answer: Some(answer) }));
-    let Some(outcome) = (match sent {
-        Ok(()) => answered.await.ok(),
-        Err(_) => None,
-    }) else {
-        return problem(StatusCode::SERVICE_UNAVAILABLE, "the rules are being read already; try again");
+    let outcome = match admin.control.reload("admin").await {
+        Ok(outcome) => outcome,
+        Err(busy) => return problem(StatusCode::SERVICE_UNAVAILABLE, &busy.to_string()),
     };
     let status = if outcome.is_success() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
-    let body = Reloaded { result: outcome.word(), status: rules::Status::of(&admin.metrics.status.get()) };
+    let body = Reloaded { result: outcome.word(), status: rules::Status::of(&admin.metrics.status.rules()) };
     json_body(status, &body)
 }

@@ -8,20 +8,9 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The rules cannot be listed.
-    #[error("cannot read the rules {}: {source}", path.display())]
-    RulesUnreadable {
-        /// The directory or file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The rules are wrong; the text says all of it, with places.
-    #[error("{rendered}")]
-    BadRules {
-        /// As a compiler prints it.
-        rendered: String,
-    },
+    /// The rules cannot be loaded.
+    #[error(transparent)]
+    Rules(#[from] tidegate_control::Error),
     /// There are no rules, in the place of a server that would not do without.
     #[error(
         "there are no rules, so that every request would pass; RUNTIME_ROOT is set as for envoyproxy/ratelimit, and the server does not start without rules\nhint: name their folder with --rules {folder} or TIDEGATE_RULES={folder}, or unset RUNTIME_ROOT", folder = folder.display()
@@ -157,8 +146,7 @@ impl Error {
     const fn is_of_settings(&self) -> bool {
         matches!(
             self,
-            Self::RulesUnreadable { .. }
-                | Self::BadRules { .. }
+            Self::Rules(_)
                 | Self::NoRules { .. }
                 | Self::AdminExposed { .. }
                 | Self::Tls { .. }

@@ -12,6 +12,7 @@ mod tests;
 
 use std::sync::Arc;
 
+use tidegate_control::ControlStatus;
 use tidegate_core::Timestamp;
 use tidegate_engine::Engine;
 use tidegate_wire::door::Door;
@@ -20,7 +21,6 @@ use crate::checkpoint;
 use crate::clock::WallClock;
 use crate::cores::Cores;
 use crate::listener::Counts;
-use crate::rules::status::Status;
 use crate::stack::Stack;
 use crate::together::Heard;
 
@@ -33,7 +33,7 @@ pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8"
 /// Everything that metrics are read from.
 pub(crate) struct Metrics {
     pub(crate) engine: Arc<Engine<Stack>>,
-    pub(crate) status: Arc<Status>,
+    pub(crate) status: Arc<ControlStatus>,
     /// How counters are kept over a restart, if they are.
     pub(crate) kept: Option<Arc<checkpoint::Status>>,
     /// What was heard of other nodes, if there are any.

@@ -10,9 +10,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tidegate_control::{ControlRequests, ControlStatus, FileSource, LoaderContext, RuleLoader, RuleWatcher};
 use tidegate_engine::{Engine, LastResort};
 use tidegate_wire::door::Clock;
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -26,8 +26,6 @@ use crate::health::Health;
 use crate::metrics::{Busiest, Metrics};
 use crate::notices::Notices;
 use crate::reach::{self, Refusal};
-use crate::rules::status::Status;
-use crate::rules::{Loader, Loading, Watch};
 use crate::signals::{self, Stops};
 use crate::stack::{self, Stack};
 use crate::tls;
@@ -39,9 +37,6 @@ use prepared::Prepared;
 
 pub use listeners::Addresses;
 pub use prepared::check;
-
-/// Readings of the rules that may wait.
-const MOST_WAITING: usize = 8;
 
 /// How long doors stay closed until the store's servers are connected: whoever came earlier would be answered without them.
 const STORE_PATIENCE: Duration = Duration::from_secs(2);
@@ -119,37 +114,47 @@ fn warn_without_rules(config: &Config, rules: usize) -> Result<(), Error> {
     Ok(())
 }
 
+/// Loads the rules for the first time; the result keeps them up to date.
+async fn load_rules(
+    config: &Config,
+    context: LoaderContext<Stack>,
+    requests: ControlRequests,
+) -> Result<RuleWatcher<FileSource, Stack>, Error> {
+    let source = config.rules.clone().map(FileSource::new);
+    Ok(RuleWatcher::start(source, RuleLoader::new(context), requests).await?)
+}
+
 /// Loads the rules, opens the doors and serves. It needs a runtime with several threads.
 pub async fn start(config: &Config) -> Result<Running, Error> {
     let Prepared { secret, admin_token, http_token, callers, password, tls, kept } = Prepared::read(config)?;
     sense::warn(config);
-    let (reload, triggers) = mpsc::channel(MOST_WAITING);
+    let (control, requests) = tidegate_control::channel();
     let mut background = JoinSet::new();
-    background.spawn(signals::reload_on_hangup(reload.clone())?);
+    background.spawn(signals::reload_on_hangup(control.clone())?);
 
     let wall_clock = WallClock::start();
     background.spawn(Arc::clone(&wall_clock).follow());
-    let (clock, status) = (wall_clock.reader(), Arc::new(Status::default()));
+    let (clock, status) = (wall_clock.reader(), Arc::new(ControlStatus::default()));
     let cores = Arc::new(Cores::start(config.runtime).map_err(Error::Thread)?);
     let (stack, opened) = stack::build(config, &cores, clock())?;
     let resort = LastResort::new(config.last_resort.node, config.last_resort.tenant);
     let engine = Arc::new(Engine::new(stack).with_last_resort(resort));
     let tiers = stack::tiers(&config.stores);
-    let loading = Loading {
+    let context = LoaderContext {
         engine: Arc::clone(&engine),
         status: Arc::clone(&status),
         clock: clock.clone(),
         tiers,
         attributes: config.trust.named_attributes(),
     };
-    let loader = Loader::start(config.rules.clone(), loading)?;
+    let watcher = load_rules(config, context, requests).await?;
     warn_without_rules(config, engine.snapshot().rules())?;
     let health = Arc::new(Health::new().await);
     wait_for_store(config, engine.store()).await;
     let listeners = Listeners::bind(config).await?;
     let addresses = listeners.addresses;
     sense::warn_of_open_doors(config);
-    background.spawn(Watch::new(loader, triggers).run());
+    background.spawn(watcher.run());
     background.spawn(secret::follow(kept));
     background.spawn(Notices::new(Arc::clone(&engine), callers.forwarded()).run());
     let together = Together::new(Arc::clone(&engine), Arc::clone(&status), clock.clone(), addresses);
@@ -204,7 +209,7 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
             None if sense::admin_wants_certificates(config) => Known::Certificate,
             None => Known::ThisMachine,
         };
-        let app = admin::app(Arc::new(Admin { metrics, health: Arc::clone(&health), reload }), known);
+        let app = admin::app(Arc::new(Admin { metrics, health: Arc::clone(&health), control }), known);
         let door = listener::Door { tls: ways.tls("admin"), ..doors::admin(config, app, counts) };
         admin.serve(listener, door, &Arc::new(Cores::here()));
     }

@@ -1,10 +1,9 @@
 //! Signals: SIGTERM and SIGINT stop the server, a second one at once; SIGHUP has the rules read again.
 
+use tidegate_control::ControlHandle;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::mpsc;
 
 use crate::error::Error;
-use crate::rules::{Order, Trigger};
 
 /// Signals that stop a server. Listen before it starts, so that none is missed.
 #[derive(Debug)]
@@ -29,13 +28,12 @@ impl Stops {
     }
 }
 
-/// A task that has the rules read again on every SIGHUP. It listens from now on.
-pub(crate) fn reload_on_hangup(reload: mpsc::Sender<Order>) -> Result<impl Future<Output = ()>, Error> {
+/// A task that reloads the rules on every SIGHUP. It listens from now on.
+pub(crate) fn reload_on_hangup(control: ControlHandle) -> Result<impl Future<Output = ()>, Error> {
     let mut hangups = signal(SignalKind::hangup()).map_err(Error::Signals)?;
     Ok(async move {
         while hangups.recv().await.is_some() {
-            let order = Order::Reload(Trigger { why: "signal", answer: None });
-            if reload.send(order).await.is_err() {
+            if control.queue_reload("signal").await.is_err() {
                 return;
             }
         }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use tidegate_control::ControlStatus;
 use tidegate_core::KeyRef;
 use tidegate_engine::Engine;
 use tidegate_redis::{Heartbeat, Marks, Shard};
@@ -16,7 +17,6 @@ use tokio::time::{Interval, MissedTickBehavior, interval, sleep, timeout};
 
 pub(crate) use heard::{Heard, News};
 
-use crate::rules::status::Status;
 use crate::server::Addresses;
 use crate::stack::{Shared, Stack};
 
@@ -32,7 +32,7 @@ const LEAVE_WITHIN: Duration = Duration::from_millis(500);
 /// A node among others.
 pub(crate) struct Together {
     engine: Arc<Engine<Stack>>,
-    status: Arc<Status>,
+    status: Arc<ControlStatus>,
     clock: Clock,
     id: String,
     addresses: Addresses,
@@ -44,7 +44,7 @@ impl Together {
     /// A node that counts with others, if it does.
     pub(crate) fn new(
         engine: Arc<Engine<Stack>>,
-        status: Arc<Status>,
+        status: Arc<ControlStatus>,
         clock: Clock,
         addresses: Addresses,
     ) -> Option<Self> {
@@ -152,7 +152,7 @@ impl Together {
             "version": env!("CARGO_PKG_VERSION"),
             "format": tidegate_redis::FORMAT,
             "snapshot": self.engine.snapshot().version(),
-            "rules": self.status.get().hash,
+            "rules": self.status.rules().hash,
             "http": address(self.addresses.http),
             "grpc": address(self.addresses.grpc),
             "resp": address(self.addresses.resp),

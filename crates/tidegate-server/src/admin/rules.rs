@@ -19,7 +19,7 @@ pub(crate) use told::{Rules, Status, Summary};
 /// `GET /admin/v1/rules`.
 pub(super) async fn rules(State(admin): State<Arc<Admin>>) -> Response {
     let snapshot = admin.metrics.engine.snapshot();
-    let mut status = Status::of(&admin.metrics.status.get());
+    let mut status = Status::of(&admin.metrics.status.rules());
     status.version = snapshot.version();
     let domains = snapshot.domains().map(|domain| DomainTold::of(domain)).collect();
     json_body(StatusCode::OK, &Rules { status, domains })
@@ -28,7 +28,7 @@ pub(super) async fn rules(State(admin): State<Arc<Admin>>) -> Response {
 /// `GET /admin/v1/snapshot`.
 pub(super) async fn snapshot(State(admin): State<Arc<Admin>>) -> Response {
     let snapshot = admin.metrics.engine.snapshot();
-    let status = admin.metrics.status.get();
+    let status = admin.metrics.status.rules();
     let counted = |domain: &Domain| Counted { name: domain.name.to_string(), rules: domain.rules.len() };
     let body = Summary {
         version: snapshot.version(),

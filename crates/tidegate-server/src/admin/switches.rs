@@ -13,21 +13,19 @@ use axum::response::Response;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use tidegate_control::switches::{Switch, SwitchChange, SwitchError, SwitchTarget};
 use tidegate_core::Timestamp;
 use tidegate_rules::rule::Mode;
 use tidegate_rules::{Snapshot, Span, notation};
 use tidegate_wire::trust::Peer;
-use tokio::sync::oneshot;
 
 use super::Admin;
 use crate::http::{json_body, problem};
-use crate::rules::switches::{Change, Refused, Switch, Target};
-use crate::rules::{Order, SwitchOrder};
 
 const SHAPE: &str = r#"write {"mode": "off" | "shadow" | "enforce", "for": "10m", "reason": "why"}; for and reason may be left out"#;
 
 /// How long a switch may last that ends by itself.
-const LASTS: std::ops::RangeInclusive<Duration> =
+const DURATIONS: std::ops::RangeInclusive<Duration> =
     Duration::from_secs(1)..=Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The longest reason, in characters.
@@ -103,7 +101,7 @@ pub(super) async fn set_all(
     peer: Option<Extension<Peer>>,
     body: Bytes,
 ) -> Response {
-    set(&state, Target::Everything, peer, &body).await
+    set(&state, SwitchTarget::Everything, peer, &body).await
 }
 
 pub(super) async fn set_domain(
@@ -112,7 +110,7 @@ pub(super) async fn set_domain(
     peer: Option<Extension<Peer>>,
     body: Bytes,
 ) -> Response {
-    set(&state, Target::Domain(domain.into()), peer, &body).await
+    set(&state, SwitchTarget::Domain(domain.into()), peer, &body).await
 }
 
 pub(super) async fn set_rule(
@@ -121,11 +119,11 @@ pub(super) async fn set_rule(
     peer: Option<Extension<Peer>>,
     body: Bytes,
 ) -> Response {
-    set(&state, Target::Rule(domain.into(), rule.into()), peer, &body).await
+    set(&state, SwitchTarget::Rule(domain.into(), rule.into()), peer, &body).await
 }
 
 pub(super) async fn take_back_all(state: State<Arc<Admin>>, peer: Option<Extension<Peer>>) -> Response {
-    ask(&state, Change::TakeBack(Target::Everything), peer).await
+    ask(&state, SwitchChange::Clear(SwitchTarget::Everything), peer).await
 }
 
 pub(super) async fn take_back_domain(
@@ -133,7 +131,7 @@ pub(super) async fn take_back_domain(
     Path(domain): Path<String>,
     peer: Option<Extension<Peer>>,
 ) -> Response {
-    ask(&state, Change::TakeBack(Target::Domain(domain.into())), peer).await
+    ask(&state, SwitchChange::Clear(SwitchTarget::Domain(domain.into())), peer).await
 }
 
 pub(super) async fn take_back_rule(
@@ -141,50 +139,44 @@ pub(super) async fn take_back_rule(
     Path((domain, rule)): Path<(String, String)>,
     peer: Option<Extension<Peer>>,
 ) -> Response {
-    ask(&state, Change::TakeBack(Target::Rule(domain.into(), rule.into())), peer).await
+    ask(&state, SwitchChange::Clear(SwitchTarget::Rule(domain.into(), rule.into())), peer).await
 }
 
-async fn set(admin: &Admin, target: Target, peer: Option<Extension<Peer>>, body: &[u8]) -> Response {
+async fn set(admin: &Admin, target: SwitchTarget, peer: Option<Extension<Peer>>, body: &[u8]) -> Response {
     match read(target, body) {
         Ok(change) => ask(admin, change, peer).await,
         Err(wrong) => problem(StatusCode::BAD_REQUEST, &wrong),
     }
 }
 
-/// Has it changed by the task that keeps the rules, and says how it is then.
-async fn ask(admin: &Admin, change: Change, peer: Option<Extension<Peer>>) -> Response {
-    let (answer, answered) = oneshot::channel();
+/// Changes a switch and answers with all that are set then.
+async fn ask(admin: &Admin, change: SwitchChange, peer: Option<Extension<Peer>>) -> Response {
     let by = peer.map_or_else(|| "unknown".to_owned(), |Extension(peer)| peer.address().to_string());
-    let sent = admin.reload.try_send(Order::Switch(SwitchOrder { change, by: by.into(), answer }));
-    let came = match sent {
-        Ok(()) => answered.await.ok(),
-        Err(_) => None,
-    };
-    match came {
-        Some(Ok(())) => json_body(StatusCode::OK, &listed(admin)),
-        Some(Err(refused)) => problem(status(&refused), &refused.to_string()),
-        None => problem(StatusCode::SERVICE_UNAVAILABLE, "the rules are being read just now; try again"),
+    match admin.control.switch(change, by).await {
+        Ok(()) => json_body(StatusCode::OK, &listed(admin)),
+        Err(error) => problem(status(&error), &error.to_string()),
     }
 }
 
-const fn status(refused: &Refused) -> StatusCode {
-    match refused {
-        Refused::NotThere { .. } | Refused::NoSwitch(_) => StatusCode::NOT_FOUND,
-        Refused::Full => StatusCode::CONFLICT,
-        Refused::Broke => StatusCode::INTERNAL_SERVER_ERROR,
+const fn status(error: &SwitchError) -> StatusCode {
+    match error {
+        SwitchError::UnknownTarget { .. } | SwitchError::NoSwitch(_) => StatusCode::NOT_FOUND,
+        SwitchError::TooMany => StatusCode::CONFLICT,
+        SwitchError::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 
-fn read(target: Target, body: &[u8]) -> Result<Change, String> {
+fn read(target: SwitchTarget, body: &[u8]) -> Result<SwitchChange, String> {
     let Ok(Value::Object(body)) = serde_json::from_slice(body) else { return Err(SHAPE.to_owned()) };
     if let Some(unknown) = body.keys().find(|key| !["mode", "for", "reason"].contains(&key.as_str())) {
         let unknown: String = unknown.chars().take(40).collect();
         return Err(format!("there is no key `{unknown}`; {SHAPE}"));
     }
     let mode = text(&body, "mode")?.and_then(Mode::from_word).ok_or(SHAPE)?;
-    let lasts = text(&body, "for")?.map(lasts).transpose()?;
+    let duration = text(&body, "for")?.map(duration).transpose()?;
     let reason = text(&body, "reason")?.map(reason).transpose()?;
-    Ok(Change::Set { target, mode, lasts, reason })
+    Ok(SwitchChange::Set { target, mode, duration, reason })
 }
 
 fn text<'b>(body: &'b Map<String, Value>, key: &str) -> Result<Option<&'b str>, String> {
@@ -195,10 +187,10 @@ fn text<'b>(body: &'b Map<String, Value>, key: &str) -> Result<Option<&'b str>, 
     }
 }
 
-fn lasts(text: &str) -> Result<Duration, String> {
-    let lasts = notation::duration(text, Span::new(0, text.len())).ok();
+fn duration(text: &str) -> Result<Duration, String> {
+    let duration = notation::duration(text, Span::new(0, text.len())).ok();
     let wrong = || "`for` should be from 1s to 30d, such as 10m; leave it out for no end".to_owned();
-    lasts.filter(|lasts| LASTS.contains(lasts)).ok_or_else(wrong)
+    duration.filter(|duration| DURATIONS.contains(duration)).ok_or_else(wrong)
 }
 
 fn reason(text: &str) -> Result<Box<str>, String> {
@@ -212,12 +204,12 @@ fn reason(text: &str) -> Result<Box<str>, String> {
 fn listed(admin: &Admin) -> Listed {
     let (snapshot, now) = (admin.metrics.engine.snapshot(), admin.metrics.clock.now());
     let switches = admin.metrics.status.switches();
-    let one = |(target, switch): (&Target, &Switch)| Line::of((target, switch), &snapshot, now);
+    let one = |(target, switch): (&SwitchTarget, &Switch)| Line::of((target, switch), &snapshot, now);
     Listed { version: snapshot.version(), switches: switches.iter().map(one).collect() }
 }
 
 impl Line {
-    fn of((target, switch): (&Target, &Switch), snapshot: &Snapshot, now: Timestamp) -> Self {
+    fn of((target, switch): (&SwitchTarget, &Switch), snapshot: &Snapshot, now: Timestamp) -> Self {
         Self {
             domain: target.domain().map(str::to_owned),
             rule: target.rule().map(str::to_owned),
@@ -238,12 +230,12 @@ mod tests {
 
     #[test]
     fn a_switch_is_read_strictly() {
-        let read = |body: &str| read(Target::Everything, body.as_bytes());
+        let read = |body: &str| read(SwitchTarget::Everything, body.as_bytes());
         let change = read(r#"{"mode": "off", "for": "10m", "reason": "it hurts"}"#).unwrap();
-        let expected = Change::Set {
-            target: Target::Everything,
+        let expected = SwitchChange::Set {
+            target: SwitchTarget::Everything,
             mode: Mode::Off,
-            lasts: Some(Duration::from_secs(600)),
+            duration: Some(Duration::from_secs(600)),
             reason: Some("it hurts".into()),
         };
         assert_eq!(change, expected);

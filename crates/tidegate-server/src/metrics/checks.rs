@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tidegate_control::reload::FileState;
 use tidegate_engine::observe::{Came, DURATION_BUCKETS_NS, Observed, RuleCounts};
 use tidegate_engine::unknown::OTHER_DOMAINS;
 
@@ -212,14 +213,14 @@ fn evictions(text: &mut Text, metrics: &Metrics) {
 }
 
 fn rules(text: &mut Text, metrics: &Metrics) {
-    let status = metrics.status.get();
+    let status = metrics.status.rules();
     text.family("ratelimit_snapshot_version", Kind::Gauge, "The version of the rules in force.")
         .value(&[], status.version);
     text.family("ratelimit_rules", Kind::Gauge, "Rules in force.")
         .value(&[], metrics.engine.snapshot().rules());
     switches(text, metrics);
     text.family("ratelimit_rule_files", Kind::Gauge, "Rule files by what is in force of them.");
-    for state in crate::rules::reload::FileState::ALL {
+    for state in FileState::ALL {
         text.value(&[("state", state.word())], status.count(state));
     }
     text.family("ratelimit_reloads_total", Kind::Counter, "Readings of the rules by what came of them.");

@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use tidegate_server::Config;
+
 use crate::world::{RULES, World, ask, config, until};
 
 const BAD: &str = "domain: api\nrules:\n- { name: per-key, by: [api_key], limt: 2/min }\n";
@@ -70,6 +72,17 @@ async fn a_removed_file_takes_its_rules_along() {
     until(world.admin(), "/admin/v1/snapshot", |answer| answer.body.contains(r#""rules":0"#)).await;
     for _ in 0..3 {
         assert_eq!(world.check("k1").await.status, 200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unusable_rules_are_configuration_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("api.yaml"), BAD).unwrap();
+    for (path, says) in [("", "did you mean `limit`?"), ("absent", "cannot read the rules")] {
+        let config = Config { rules: Some(folder.path().join(path)), ..config() };
+        let error = tidegate_server::start(&config).await.err().unwrap();
+        assert!(error.is_configuration() && error.to_string().contains(says), "{error}");
     }
 }
 

@@ -2,11 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use tidegate_control::RulesStatus;
+use tidegate_control::reload::{FileReport, RuleFinding};
+use tidegate_control::status::ReloadAttempt;
 use tidegate_rules::rule::{Rule, RuleLimit};
 use tidegate_rules::{Domain, Severity};
-
-use crate::rules::reload::{FileReport, Remark};
-use crate::rules::status::{Attempt, RulesStatus};
 
 /// What is told about the files and the last reading.
 #[derive(JsonSchema, Serialize)]
@@ -146,7 +146,7 @@ impl Status {
 }
 
 impl Reload {
-    fn of(attempt: &Attempt) -> Self {
+    fn of(attempt: &ReloadAttempt) -> Self {
         Self { at_ms: milliseconds(attempt.at), why: attempt.why, result: attempt.outcome.word() }
     }
 }
@@ -158,20 +158,20 @@ impl File {
             state: file.state.word(),
             errors: file.count(Severity::Error),
             warnings: file.count(Severity::Warning),
-            remarks: file.remarks.iter().map(RemarkTold::of).collect(),
+            remarks: file.findings.iter().map(RemarkTold::of).collect(),
         }
     }
 }
 
 impl RemarkTold {
-    fn of(remark: &Remark) -> Self {
+    fn of(finding: &RuleFinding) -> Self {
         Self {
-            severity: if remark.is_error() { "error" } else { "warning" },
-            code: remark.code.to_string(),
-            message: remark.message.clone(),
-            help: remark.help.clone(),
-            line: remark.place.map(|(line, _)| line),
-            column: remark.place.map(|(_, column)| column),
+            severity: if finding.is_error() { "error" } else { "warning" },
+            code: finding.code.to_string(),
+            message: finding.message.clone(),
+            help: finding.help.clone(),
+            line: finding.place.map(|(line, _)| line),
+            column: finding.place.map(|(_, column)| column),
         }
     }
 }

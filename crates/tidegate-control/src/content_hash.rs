@@ -1,11 +1,12 @@
-//! A short name for what the rule files say, the same on every node with the same files.
+//! A short hash of what the rule files say, the same on every node with the same texts.
 
 use ring::digest::{Context, SHA256};
 
-use super::reload::Texts;
+use crate::reload::RuleTexts;
 
-/// The first 64 bits of a SHA-256 of the texts, in hexadecimal. The names of files do not count: nodes may keep them in different folders.
-pub(crate) fn content_hash(texts: &Texts) -> String {
+/// The first 64 bits of a SHA-256 of the texts, in hexadecimal. File names do not count: nodes may
+/// keep the same files in different folders.
+pub(crate) fn content_hash(texts: &RuleTexts) -> String {
     let mut sorted: Vec<&str> = texts.values().map(String::as_str).collect();
     sorted.sort_unstable();
     let mut context = Context::new(&SHA256);

@@ -1,8 +1,8 @@
-//! Rule files as they are on disk: their texts, and a fingerprint that tells whether anything changed.
+//! Rule files on disk: which files belong to a path, their texts, and a fingerprint of them.
 //!
-//! A directory is not searched below its first level, unless it has the layout of envoyproxy/ratelimit: a folder `config` with
-//! files of any name in it and below. Names with a leading dot are left alone, so that Kubernetes' `..data`
-//! and editors' swap files are; links are followed, so that what `..data` points to is read.
+//! Only the first level of a directory is read, unless it has the layout of envoyproxy/ratelimit:
+//! a folder `config` with files of any name in it and below. Names with a leading dot are skipped
+//! (Kubernetes' `..data`, swap files of editors); links to files are followed.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -12,24 +12,24 @@ use std::path::{Path, PathBuf};
 
 use tidegate_rules::yaml::MAX_BYTES;
 
-/// The most files that are read.
-pub(crate) const MOST_FILES: usize = 1_000;
+use super::RuleFiles;
 
-/// The folder of envoyproxy/ratelimit's layout that has the rules.
+/// The most files that are read.
+const MAX_FILES: usize = 1_000;
+
+/// The folder of rules in envoyproxy/ratelimit's layout.
 const APP_DIRECTORY: &str = "config";
 
 /// How deep that folder is searched.
-const MOST_LEVELS: usize = 8;
+const MAX_LEVELS: usize = 8;
 
-/// The texts of files by their names, or why one cannot be read.
-pub type Reading = BTreeMap<String, Result<String, String>>;
-
-/// What changes when a file does: its size, its times, and which file it really is.
+/// Device, inode, size and times of every file; `None` for a file without metadata, such as a
+/// dangling link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Fingerprint(BTreeMap<PathBuf, Option<[u64; 7]>>);
+pub struct Fingerprint(BTreeMap<PathBuf, Option<[u64; 7]>>);
 
 /// The fingerprint of a directory's rule files, or of one file.
-pub(crate) fn fingerprint(path: &Path) -> io::Result<Fingerprint> {
+pub(super) fn fingerprint(path: &Path) -> io::Result<Fingerprint> {
     let stamp = |file: PathBuf| {
         let stamp = fs::metadata(&file).ok().map(|metadata| stamp(&metadata));
         (file, stamp)
@@ -37,8 +37,9 @@ pub(crate) fn fingerprint(path: &Path) -> io::Result<Fingerprint> {
     Ok(Fingerprint(list(path)?.into_iter().map(stamp).collect()))
 }
 
-/// Reads the rule files of a directory, or one file: bounded in number and size, and only what are files.
-pub fn read(path: &Path) -> io::Result<Reading> {
+/// Reads the rule files of a directory, or one file. Only regular files are read, and both their
+/// number and their size are bounded.
+pub fn read(path: &Path) -> io::Result<RuleFiles> {
     let files = list(path)?.into_iter();
     Ok(files
         .map(|file| (file.display().to_string(), text(&file).map_err(|error| error.to_string())))
@@ -59,10 +60,10 @@ fn list(path: &Path) -> io::Result<Vec<PathBuf>> {
     }
     let app = path.join(APP_DIRECTORY);
     if files.iter().all(|file| belongs_to_app(file)) && app.is_dir() {
-        walk(&app, MOST_LEVELS, &mut files)?;
+        walk(&app, MAX_LEVELS, &mut files)?;
     }
-    if files.len() > MOST_FILES {
-        let message = format!("{} rule files, and the most is {MOST_FILES}", files.len());
+    if files.len() > MAX_FILES {
+        let message = format!("{} rule files, and the most is {MAX_FILES}", files.len());
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     Ok(files)
@@ -74,12 +75,13 @@ fn belongs_to_app(file: &Path) -> bool {
     name.strip_prefix(APP_DIRECTORY.as_bytes()).is_some_and(|rest| rest.starts_with(b"."))
 }
 
-/// Adds the files of a directory and of those below. Links to files are followed, links to directories are not.
+/// Adds the files of a directory and of those below. Links to files are followed, links to
+/// directories are not.
 fn walk(directory: &Path, levels: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let path = entry.path();
-        if entry.file_name().as_encoded_bytes().starts_with(b".") || files.len() > MOST_FILES {
+        if entry.file_name().as_encoded_bytes().starts_with(b".") || files.len() > MAX_FILES {
             continue;
         }
         if entry.file_type()?.is_dir() {
@@ -128,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn only_yaml_files_of_the_first_level_are_read() {
+    fn reads_yaml_of_the_first_level() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["a.yaml", "b.yml", ".hidden.yaml", "c.json", "yaml"] {
             fs::write(folder.path().join(name), "domain: api").unwrap();
@@ -140,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_the_layout_of_envoyproxy_ratelimit() {
+    fn reads_layout_of_envoyproxy_ratelimit() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str| {
             let path = folder.path().join(name);
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_swap_of_kubernetes_links_changes_the_fingerprint_and_the_texts() {
+    fn kubernetes_link_swap_changes_fingerprint_and_texts() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         for (version, text) in [("..1", "domain: a"), ("..2", "domain: b")] {
@@ -180,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_said_and_not_waited_for() {
+    fn reports_what_is_no_file() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("folder.yaml")).unwrap();
         symlink("nowhere", folder.path().join("gone.yaml")).unwrap();
