@@ -36,7 +36,7 @@ fuzz: ## every fuzz target for an hour, two at a time (make fuzz FUZZ_SECONDS=60
 	@tools/fuzz all $(FUZZ_SECONDS)
 
 deep: ## long runs: fuzzing, many more random cases and seeds, more orders of threads, an attack of 100 million keys, a smoke run of the benchmarks, Miri where it is installed
-	PROPTEST_CASES=50000 cargo test --locked --release -p tidegate-core -p tidegate-wire
+	PROPTEST_CASES=50000 cargo test --locked --release -p tidegate-core -p tidegate-wire -p tidegate-frontend
 	PROPTEST_CASES=50000 cargo test --locked --release -p tidegate-server --lib the_short_way
 	LOOM_MAX_PREEMPTIONS=3 tools/stages model
 	PROPTEST_CASES=20000 cargo test --locked --release -p tidegate-store --test store differential

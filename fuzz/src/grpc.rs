@@ -10,10 +10,10 @@ use envoy_types::pb::envoy::service::ratelimit::v3::{RateLimitRequest, RateLimit
 use http::{HeaderMap, Request};
 use http_body_util::BodyExt as _;
 use prost::Message;
+use tidegate_frontend::door::Door;
+use tidegate_frontend::v1::proto;
+use tidegate_frontend::{rls, v1};
 use tidegate_store::Reference;
-use tidegate_wire::door::Door;
-use tidegate_wire::v1::proto;
-use tidegate_wire::{rls, v1};
 use tower::ServiceExt as _;
 
 use crate::pieces::Pieces;

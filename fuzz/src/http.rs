@@ -9,8 +9,8 @@ use axum::body::Body;
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
 use http_body_util::BodyExt as _;
 use serde_json::Value;
+use tidegate_frontend::door::Door;
 use tidegate_store::Reference;
-use tidegate_wire::door::Door;
 use tidegate_wire::trust::Peer;
 use tower::ServiceExt as _;
 
@@ -87,7 +87,7 @@ async fn ask(door: &Door<Reference>, request: Request<Body>) -> Option<String> {
     let (path, is_head) = (request.uri().path().to_owned(), request.method() == Method::HEAD);
     // A proxy may ask for whatever status it passes on.
     let is_chosen = request.uri().query().is_some_and(|query| query.contains("deny_status="));
-    let Ok(response) = tidegate_wire::http::router(door.clone()).oneshot(request).await;
+    let Ok(response) = tidegate_frontend::http::router(door.clone()).oneshot(request).await;
     let (parts, body) = response.into_parts();
     let body = body.collect().await.expect("the body is in memory").to_bytes();
     headers_are_sound(&parts.headers);

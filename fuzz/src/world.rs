@@ -7,9 +7,9 @@ use std::task::{Context, Poll, Waker};
 
 use tidegate_core::Timestamp;
 use tidegate_engine::Engine;
+use tidegate_frontend::door::{Door, DoorSettings};
 use tidegate_rules::{Snapshot, Source, compile};
 use tidegate_store::Reference;
-use tidegate_wire::door::{Door, DoorSettings};
 use tidegate_wire::headers::{Legacy, Settings};
 use tidegate_wire::trust::Grant;
 use tidegate_wire::{Trust, Trusted};

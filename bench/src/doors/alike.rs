@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 /// Questions, and what they were answered with.
-const RECORDED: &str = include_str!("../../../crates/tidegate-wire/src/resp/tests/throttlecrab.txt");
+const RECORDED: &str = include_str!("../../../crates/tidegate-frontend/src/resp/tests/throttlecrab.txt");
 
 /// How long a reply may take.
 const PATIENCE: Duration = Duration::from_secs(10);

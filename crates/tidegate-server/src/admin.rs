@@ -18,7 +18,7 @@ use axum::{Router, middleware};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tidegate_control::ControlHandle;
-use tidegate_wire::http::wrong_method;
+use tidegate_frontend::http::wrong_method;
 
 use crate::health::Health;
 use crate::http::{described, json_body, problem, readiness};

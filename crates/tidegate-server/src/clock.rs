@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use tidegate_core::Timestamp;
 use tidegate_core::clock::{ClockDial, ClockLook};
-use tidegate_wire::door::Clock;
+use tidegate_frontend::door::Clock;
 use tokio::time::{MissedTickBehavior, interval};
 
 /// How often the wall clock is looked at.

@@ -17,9 +17,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tidegate_core::Limit;
+use tidegate_frontend::door::Undecided;
 use tidegate_redis::client::Address;
 use tidegate_rules::apart::Tier;
-use tidegate_wire::door::Undecided;
 pub use tidegate_wire::trust::Shown;
 use tidegate_wire::{Trusted, headers};
 

@@ -2,8 +2,8 @@
 
 use axum::Router;
 use axum::response::{IntoResponse as _, Response};
-use tidegate_wire::door::Door;
-use tidegate_wire::{rls, v1};
+use tidegate_frontend::door::Door;
+use tidegate_frontend::{rls, v1};
 use tonic::Status;
 use tonic::service::Routes;
 use tonic_health::pb::health_server::HealthServer;

@@ -6,7 +6,7 @@ use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 
 /// What gRPC's health service is asked for: everything, the service as envoyproxy/ratelimit names it, and our own.
-const SERVICES: [&str; 3] = ["", "ratelimit", tidegate_wire::v1::SERVICE_NAME];
+const SERVICES: [&str; 3] = ["", "ratelimit", tidegate_frontend::v1::SERVICE_NAME];
 
 /// Whether the server is ready. It is as soon as its doors are open, because rules are loaded before.
 #[derive(Debug)]

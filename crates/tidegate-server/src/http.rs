@@ -10,8 +10,8 @@ use axum::routing::{MethodRouter, get};
 use axum::{Router, middleware};
 use serde::Serialize;
 use serde_json::{Value, json};
-use tidegate_wire::door::Door;
-use tidegate_wire::http;
+use tidegate_frontend::door::Door;
+use tidegate_frontend::http;
 
 use crate::callers;
 use crate::health::Health;

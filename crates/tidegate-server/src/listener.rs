@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::response::Response;
-use tidegate_wire::door::Room;
+use tidegate_frontend::door::Room;
 use tidegate_wire::trust::Peer;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};

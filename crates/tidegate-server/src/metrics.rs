@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tidegate_control::ControlStatus;
 use tidegate_core::Timestamp;
 use tidegate_engine::Engine;
-use tidegate_wire::door::Door;
+use tidegate_frontend::door::Door;
 
 use crate::checkpoint;
 use crate::clock::WallClock;

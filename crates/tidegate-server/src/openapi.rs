@@ -4,9 +4,9 @@ mod health;
 mod admin;
 
 use serde_json::Value;
-use tidegate_wire::http;
-use tidegate_wire::openapi::Document;
-pub use tidegate_wire::openapi::Token;
+use tidegate_frontend::http;
+use tidegate_frontend::openapi::Document;
+pub use tidegate_frontend::openapi::Token;
 
 const HTTP: &str = "Decides, for every request to an API, whether it may pass. Refusals and mistakes are problem details (RFC 9457) that repeat \
     no value of the request; answers that tell a decision carry RateLimit headers.";

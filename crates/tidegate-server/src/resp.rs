@@ -1,5 +1,5 @@
 //! The door that speaks the Redis protocol: one connection from its first byte to its last. What is said is the business of
-//! [`tidegate_wire::resp`]; here are the socket and the time.
+//! [`tidegate_frontend::resp`]; here are the socket and the time.
 
 mod between;
 mod hours;
@@ -9,7 +9,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use tidegate_wire::resp::{Next, Service, Session};
+use tidegate_frontend::resp::{Next, Service, Session};
 use tidegate_wire::trust::Peer;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::watch;
@@ -156,8 +156,8 @@ mod tests {
 
     use tidegate_core::Timestamp;
     use tidegate_engine::Engine;
+    use tidegate_frontend::door::DoorSettings;
     use tidegate_store::Memory;
-    use tidegate_wire::door::DoorSettings;
 
     use super::*;
 
@@ -166,7 +166,7 @@ mod tests {
         const COMMANDS: usize = 100_000;
         let engine = Arc::new(Engine::new(Stack::Memory(Memory::new())));
         let way =
-            tidegate_wire::door::Door::new(engine, Arc::new(|| Timestamp::ZERO), DoorSettings::default());
+            tidegate_frontend::door::Door::new(engine, Arc::new(|| Timestamp::ZERO), DoorSettings::default());
         let (limits, counts) = (Limits::default(), Arc::new(Counts::default()));
         let door = Door { service: Service::new(way, None), tls: None, limits, counts };
         let (mut ours, theirs) = tokio::io::duplex(1 << 20);

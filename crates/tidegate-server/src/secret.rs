@@ -5,8 +5,8 @@ mod follow;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use tidegate_wire::door::PartitionSecret;
-use tidegate_wire::resp::Password;
+use tidegate_frontend::door::PartitionSecret;
+use tidegate_frontend::resp::Password;
 
 use crate::error::Error;
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tidegate_control::{ControlRequests, ControlStatus, FileSource, LoaderContext, RuleLoader, RuleWatcher};
 use tidegate_engine::{Engine, LastResort};
-use tidegate_wire::door::Clock;
+use tidegate_frontend::door::Clock;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 

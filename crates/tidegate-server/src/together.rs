@@ -10,8 +10,8 @@ use serde_json::json;
 use tidegate_control::ControlStatus;
 use tidegate_core::KeyRef;
 use tidegate_engine::Engine;
+use tidegate_frontend::door::Clock;
 use tidegate_redis::{Heartbeat, Marks, Shard};
-use tidegate_wire::door::Clock;
 use tokio::sync::Mutex;
 use tokio::time::{Interval, MissedTickBehavior, interval, sleep, timeout};
 

@@ -14,7 +14,6 @@ pub(crate) fn write_parameter(out: &mut Vec<u8>, name: u8, number: u64) {
 }
 
 /// Appends a line of the Redis protocol: its type, the digits of a number, and the line's end.
-#[cfg(feature = "resp")]
 #[inline]
 pub(crate) fn write_line(out: &mut Vec<u8>, kind: u8, number: u64) {
     out.push(kind);

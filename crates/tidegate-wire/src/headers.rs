@@ -8,7 +8,7 @@ mod report;
 mod summary;
 mod list;
 mod lines;
-pub(crate) mod names;
+pub mod names;
 mod ietf;
 mod legacy;
 #[cfg(test)]

@@ -1,11 +1,10 @@
-//! Protocols: how a verdict is told to the outside, and what of the outside is to be trusted.
+//! Bytes of protocols, decoded and encoded. It knows neither rules nor stores: bytes and verdicts come in, bytes go out, and
+//! nothing waits or reads a clock.
 //!
-//! On the way in, [`client_ip`] says who sent a request that came through proxies, and `trust` whose word counts for which
-//! attribute. On the way out, [`headers`] tells the client where it stands with each limit, and [`problem`] writes the body
-//! of a refusal. Nothing of this waits or reads a clock: bytes come in, bytes go out.
-//!
-//! With features, there are doors to the engine: `rls` is Envoy's rate limit service, `v1` one of our own, `http` an API in
-//! JSON, `resp` the Redis protocol. All ask through a `door`, which is given its clock.
+//! On the way in, [`client_ip`] finds the client of a request that came through proxies, [`trust`] says whose word counts
+//! for which attribute, [`envoy`], [`json`], [`resp`] and [`timeout`] decode what callers send. On the way out, [`headers`]
+//! tell a client where it stands with each limit, [`problem`] is the body of a refusal, and the encoders of the same
+//! protocols write answers.
 //!
 //! ```
 //! use http::HeaderMap;
@@ -30,30 +29,18 @@
 //! ```
 
 pub mod client_ip;
-#[cfg(feature = "door")]
 pub mod trust;
-#[cfg(feature = "rls")]
-pub mod rls;
-#[cfg(feature = "v1")]
-pub mod v1;
-#[cfg(feature = "http")]
-pub mod http;
-#[cfg(feature = "resp")]
+pub mod timeout;
+pub mod envoy;
+pub mod json;
 pub mod resp;
-#[cfg(any(feature = "rls", feature = "http"))]
-mod ratelimit;
-#[cfg(feature = "door")]
-pub mod door;
 pub mod headers;
+pub mod decision_id;
 mod digits;
 pub mod problem;
-#[cfg(feature = "http")]
-pub mod openapi;
 
 pub use client_ip::{Prefixes, Source, Trusted, TrustedError};
-#[cfg(feature = "door")]
-pub use door::{Door, DoorSettings};
+pub use decision_id::DecisionId;
 pub use headers::{Ietf, Legacy, PartitionKey, Report, SettingError, Settings, Summary, Unit};
 pub use problem::{Kind, Problem};
-#[cfg(feature = "door")]
 pub use trust::Trust;

@@ -5,8 +5,12 @@
 
 mod kind;
 mod detail;
-#[cfg(feature = "http")]
-mod schema;
+impl From<FieldError> for Problem {
+    fn from(error: FieldError) -> Self {
+        Self::of_request(StatusCode::BAD_REQUEST, error.to_string())
+    }
+}
+
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +21,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
 use crate::headers::{Report, Summary};
+use crate::json::FieldError;
 
 pub use kind::Kind;
 

@@ -1,34 +1,10 @@
-//! The door that speaks the Redis protocol: whoever has a client for Redis can ask.
-//!
-//! | command | answer |
-//! |---|---|
-//! | `CL.THROTTLE key max_burst count period [quantity]` | five integers, as redis-cell |
-//! | `THROTTLE key max_burst count period [quantity]` | five integers, as throttlecrab |
-//! | `TG.CHECK domain [attribute value …] [COST n]` | a decision by the rules: eleven things |
-//! | `TG.RELEASE id` | 1 if slots were given back, 0 if there were none |
-//! | `TG.EXPLAIN domain [attribute value …]` | which rules it meets and why not the others, in lines |
-//! | `PING` `ECHO` `HELLO` `AUTH` `CLIENT` `COMMAND` `INFO` `SELECT` `RESET` `QUIT` | as Redis, as far as clients need it |
-//!
-//! [`Decoder`] reads commands out of bytes, [`Session`] answers them. Neither knows sockets or time; both are bounded.
+//! The Redis protocol: commands decoded from bytes, replies appended to bytes. Neither knows sockets or time; both are
+//! bounded.
 
 mod decode;
-mod words;
-mod wrong;
-mod table;
-mod command;
-mod throttle;
-mod question;
-mod explain;
-mod about;
-mod login;
-mod peer;
-mod input;
 mod reply;
-mod session;
-#[cfg(test)]
-mod tests;
+mod words;
 
 pub use decode::{Decoder, MAX_COMMAND_BYTES, MAX_WORD_BYTES, MAX_WORDS, ProtocolError, Words};
-pub use login::Password;
-pub use reply::Protocol;
-pub use session::{Next, Service, Session};
+pub use reply::{Protocol, Replies};
+pub use words::{Shown, number};

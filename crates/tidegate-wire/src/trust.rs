@@ -179,8 +179,7 @@ impl Trust {
     }
 
     /// Whether some word makes somebody trusted.
-    #[cfg(feature = "resp")]
-    pub(crate) fn knows_tokens(&self) -> bool {
+    pub fn knows_tokens(&self) -> bool {
         self.0.as_ref().is_some_and(|policy| policy.grants.iter().any(|(grant, _)| grant.token.is_some()))
     }
 

@@ -1,14 +1,11 @@
 //! What clients read, to the letter: headers and bodies beside the files that they must equal.
 //!
-//! `TIDEGATE_BLESS=1 cargo test -p tidegate-wire --all-features --test golden` writes the files anew; what changed is then reviewed.
+//! `TIDEGATE_BLESS=1 cargo test -p tidegate-wire --test golden` writes the files anew; what changed is then reviewed.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 #[path = "golden/cases.rs"]
 mod cases;
-#[cfg(all(feature = "rls", feature = "http"))]
-#[path = "golden/doors.rs"]
-mod doors;
 #[path = "golden/headers.rs"]
 mod headers;
 #[path = "golden/problem.rs"]
@@ -17,7 +14,7 @@ mod problem;
 use std::path::{Path, PathBuf};
 
 /// The files that some test compares with.
-const FILES: [&str; 10] = [
+const FILES: [&str; 8] = [
     "draft-10.txt",
     "draft-10-partition-keys.txt",
     "draft-03.txt",
@@ -26,8 +23,6 @@ const FILES: [&str; 10] = [
     "all-with-jitter.txt",
     "off.txt",
     "problem.txt",
-    "rls.txt",
-    "http.txt",
 ];
 
 fn directory() -> PathBuf {

@@ -7,8 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use tidegate_engine::Engine;
+use tidegate_frontend::door::Clock;
 use tidegate_store::memory::checkpoint::Saved;
-use tidegate_wire::door::Clock;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 

@@ -13,8 +13,8 @@ use tidegate_rules::diagnostic::nearest;
 use tidegate_rules::notation::{Per, Short};
 use tidegate_rules::{Span, notation};
 
+use tidegate_frontend::door::Undecided;
 use tidegate_wire::Trusted;
-use tidegate_wire::door::Undecided;
 
 use super::{Clients, LogFormat, OwnStore, Place, Runtime, StoreKind, Whose};
 

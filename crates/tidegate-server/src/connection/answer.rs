@@ -9,9 +9,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use axum::extract::Request;
 use axum::http::{Method, Response, StatusCode};
 use hyper::body::Incoming;
-use tidegate_wire::door::{Held, Room};
+use tidegate_frontend::door::{Held, Room};
+use tidegate_frontend::{http, rls};
 use tidegate_wire::trust::Peer;
-use tidegate_wire::{http, rls};
 use tower_service::Service as _;
 
 use super::activity::{Activity, Asked, Stream};

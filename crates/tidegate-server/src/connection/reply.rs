@@ -5,8 +5,8 @@ use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes};
 use http_body::{Body as _, Frame, SizeHint};
-use tidegate_wire::door::{FREE_BYTES, Held, Room};
-use tidegate_wire::rls;
+use tidegate_frontend::door::{FREE_BYTES, Held, Room};
+use tidegate_frontend::rls;
 
 use super::activity::{Asked, Stream, Untaken};
 

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use tidegate_core::Timestamp;
 use tidegate_engine::Engine;
+use tidegate_frontend::door::DoorSettings;
+use tidegate_frontend::http::Checks;
 use tidegate_rules::{Source, compile};
 use tidegate_store::Memory;
-use tidegate_wire::door::DoorSettings;
-use tidegate_wire::http::Checks;
 use tidegate_wire::trust::Peer;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex, split};
 use tokio::sync::watch;
@@ -40,7 +40,7 @@ async fn door(short: bool) -> Arc<Door> {
     let engine = Arc::new(Engine::new(Stack::Memory(Memory::new())));
     engine.install(compile(vec![Source::new("a.yaml", RULES)]).snapshot.unwrap());
     let clock = Arc::new(|| Timestamp::from_micros(1_790_000_000_000_000));
-    let way = tidegate_wire::door::Door::new(engine, clock, DoorSettings::default());
+    let way = tidegate_frontend::door::Door::new(engine, clock, DoorSettings::default());
     let health = Arc::new(Health::new().await);
     Arc::new(Door {
         name: "http",

@@ -6,8 +6,8 @@ use tidegate_control::reload::FileState;
 use tidegate_engine::observe::{Came, DURATION_BUCKETS_NS, Observed, RuleCounts};
 use tidegate_engine::unknown::OTHER_DOMAINS;
 
+use tidegate_frontend::door::Door;
 use tidegate_rules::rule::Mode;
-use tidegate_wire::door::Door;
 
 use super::busiest::{Line, OTHER, Row};
 use super::text::seconds;

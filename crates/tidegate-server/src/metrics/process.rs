@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use tidegate_wire::door::Door;
+use tidegate_frontend::door::Door;
 
 use super::text::seconds;
 use super::{Kind, Measured, Metrics, Text};

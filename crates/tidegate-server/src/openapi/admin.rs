@@ -1,8 +1,8 @@
 //! The routes of the admin door.
 
 use serde_json::{Value, json};
-use tidegate_wire::Problem;
-use tidegate_wire::openapi::{Answer, Document, Example, Operation};
+use tidegate_frontend::openapi::{Answer, Document, Example, Operation};
+use tidegate_frontend::openapi::ProblemSchema;
 
 use crate::admin::{Explain, Explanation, Listed, Members, Reloaded, Rules, Set, Summary};
 
@@ -11,7 +11,7 @@ const DOMAIN: (&str, &str) = ("domain", "api");
 const RULE: (&str, &str) = ("rule", "per-key");
 
 pub(super) fn describe(document: &mut Document) {
-    document.schema::<Problem>();
+    document.schema::<ProblemSchema>();
     reading(document);
     switching(document);
     explaining(document);

@@ -1,7 +1,7 @@
 //! Routes that everybody may ask: how the server is, and what it answers.
 
 use serde_json::json;
-use tidegate_wire::openapi::{Answer, Document, Operation};
+use tidegate_frontend::openapi::{Answer, Document, Operation};
 
 /// What both doors have; this document at that path.
 pub(super) fn describe(document: &mut Document, path: &str) {

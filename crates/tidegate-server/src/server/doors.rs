@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use axum::Router;
 use tidegate_engine::Engine;
-use tidegate_wire::door::{Clock, Door, DoorSettings, PartitionSecret, Room};
-use tidegate_wire::resp::{Password, Service};
-use tidegate_wire::{headers, rls};
+use tidegate_frontend::door::{Clock, Door, DoorSettings, PartitionSecret, Room};
+use tidegate_frontend::resp::{Password, Service};
+use tidegate_frontend::rls;
+use tidegate_wire::headers;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -104,7 +105,7 @@ impl Ways<'_> {
         let way = self.way("http");
         let counts = note(measured, "http", Some(way.clone()));
         // Who must show a token first goes by where it is asked for.
-        let checks = || Shortcut::Check(tidegate_wire::http::Checks::new(way.clone()));
+        let checks = || Shortcut::Check(tidegate_frontend::http::Checks::new(way.clone()));
         let shortcut = self.token.is_none().then(checks);
         let room = way.room().clone();
         let app = http::app(way, &self.health, self.token.clone());

@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tidegate_wire::door::PartitionSecret;
-use tidegate_wire::resp::Password;
+use tidegate_frontend::door::PartitionSecret;
+use tidegate_frontend::resp::Password;
 
 use crate::callers::{self, Callers};
 use crate::config::{Config, sense};

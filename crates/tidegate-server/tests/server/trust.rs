@@ -5,10 +5,10 @@ use envoy_types::pb::envoy::extensions::common::ratelimit::v3::rate_limit_descri
 use envoy_types::pb::envoy::service::ratelimit::v3::RateLimitRequest;
 use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::Code;
 use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_service_client::RateLimitServiceClient;
+use tidegate_frontend::v1::proto::CheckRequest;
+use tidegate_frontend::v1::proto::limits_client::LimitsClient;
 use tidegate_server::config::TrustedPeer;
 use tidegate_wire::Trusted;
-use tidegate_wire::v1::proto::CheckRequest;
-use tidegate_wire::v1::proto::limits_client::LimitsClient;
 
 use crate::world::{Answer, CEILING, World, ask, send};
 

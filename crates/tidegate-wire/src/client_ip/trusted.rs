@@ -66,7 +66,6 @@ impl Trusted {
     }
 
     /// All networks of several.
-    #[cfg(feature = "door")]
     pub(crate) fn all<'t>(several: impl Iterator<Item = &'t Self>) -> Self {
         let networks: Vec<IpNet> = several.flat_map(|one| &one.networks).copied().collect();
         let mut networks = IpNet::aggregate(&networks);

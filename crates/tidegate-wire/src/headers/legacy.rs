@@ -28,7 +28,7 @@ pub(super) fn write_legacy(out: &mut HeaderLines, summary: &Summary<'_>, setting
 
 impl HeaderLines {
     /// Adds `X-RateLimit-Denied-By`, unless no structured field can hold the names.
-    pub(crate) fn denied_by(&mut self, dimension: &str, rule: &str) {
+    pub fn denied_by(&mut self, dimension: &str, rule: &str) {
         if let Some(value) = denied_by(dimension, rule) {
             self.text(names::X_RATELIMIT_DENIED_BY, &value);
         }

@@ -37,8 +37,7 @@ impl HeaderLines {
     }
 
     /// How many bytes their values have.
-    #[cfg(feature = "rls")]
-    pub(crate) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.values.len()
     }
 
@@ -61,7 +60,7 @@ impl HeaderLines {
     }
 
     /// The same as [`HeaderLines::iter`], as bytes.
-    pub(crate) fn bytes(&self) -> impl Iterator<Item = (&'static str, &[u8])> {
+    pub fn bytes(&self) -> impl Iterator<Item = (&'static str, &[u8])> {
         let mut start = 0;
         self.names.iter().map(move |(name, end)| {
             let value = &self.values[start..*end];
@@ -71,14 +70,14 @@ impl HeaderLines {
     }
 
     /// Adds a field whose value is a text. What cannot be sent is left out, and so is what says nothing.
-    pub(crate) fn text(&mut self, name: &'static str, value: &str) {
+    pub fn text(&mut self, name: &'static str, value: &str) {
         if is_printable(value) {
             self.add(name, |out| out.extend_from_slice(value.as_bytes()));
         }
     }
 
     /// The same for a number.
-    pub(crate) fn number(&mut self, name: &'static str, number: u64) {
+    pub fn number(&mut self, name: &'static str, number: u64) {
         self.add(name, |out| digits::write(out, number));
     }
 

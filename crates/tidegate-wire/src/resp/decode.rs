@@ -254,7 +254,7 @@ impl<'b> Words<'_, 'b> {
     }
 
     /// All bytes from the beginning of one word to the end of another, with what stands between them.
-    pub(super) fn stretch(&self, first: usize, last: usize) -> Option<&'b [u8]> {
+    pub fn stretch(&self, first: usize, last: usize) -> Option<&'b [u8]> {
         let ((start, _), (_, end)) = (self.spans.get(first)?, self.spans.get(last)?);
         self.bytes.get(*start as usize..*end as usize)
     }

@@ -23,29 +23,34 @@ impl Protocol {
 }
 
 /// Replies of one connection that were not sent yet.
-pub(super) struct Replies {
-    pub(super) bytes: Vec<u8>,
-    pub(super) protocol: Protocol,
+#[derive(Debug)]
+pub struct Replies {
+    /// What is to be sent.
+    pub bytes: Vec<u8>,
+    /// How it is written.
+    pub protocol: Protocol,
 }
 
 impl Replies {
-    pub(super) fn new(protocol: Protocol) -> Self {
+    /// No replies yet.
+    pub fn new(protocol: Protocol) -> Self {
         Self { bytes: Vec::new(), protocol }
     }
 
     /// A short text of our own, such as OK.
-    pub(super) fn simple(&mut self, text: &str) {
+    pub fn simple(&mut self, text: &str) {
         self.line(b'+', text.as_bytes());
     }
 
     /// What went wrong: a code in capitals, and words. They are ours: nothing in them ends the line.
-    pub(super) fn error(&mut self, code: &str, words: impl std::fmt::Display) {
+    pub fn error(&mut self, code: &str, words: impl std::fmt::Display) {
         let mut text = format!("{code} {words}");
         text.retain(|letter| letter != '\r' && letter != '\n');
         self.line(b'-', text.as_bytes());
     }
 
-    pub(super) fn integer(&mut self, number: i64) {
+    /// A whole number.
+    pub fn integer(&mut self, number: i64) {
         if number < 0 {
             self.bytes.push(b':');
         }
@@ -54,12 +59,12 @@ impl Replies {
     }
 
     /// A number that nobody has so much of; what is more is told as the most.
-    pub(super) fn count(&mut self, number: u64) {
+    pub fn count(&mut self, number: u64) {
         self.integer(i64::try_from(number).unwrap_or(i64::MAX));
     }
 
     /// The same, or -1.
-    pub(super) fn count_or_none(&mut self, number: Option<u64>) {
+    pub fn count_or_none(&mut self, number: Option<u64>) {
         match number {
             Some(number) => self.count(number),
             None => self.integer(-1),
@@ -67,13 +72,13 @@ impl Replies {
     }
 
     /// Bytes of any kind.
-    pub(super) fn bulk(&mut self, bytes: &[u8]) {
+    pub fn bulk(&mut self, bytes: &[u8]) {
         self.length(b'$', bytes.len());
         self.line_end(bytes);
     }
 
     /// A text for people.
-    pub(super) fn text(&mut self, text: &str) {
+    pub fn text(&mut self, text: &str) {
         match self.protocol {
             Protocol::Resp2 => self.bulk(text.as_bytes()),
             Protocol::Resp3 => {
@@ -84,7 +89,8 @@ impl Replies {
         }
     }
 
-    pub(super) fn null(&mut self) {
+    /// Nothing.
+    pub fn null(&mut self) {
         self.bytes.extend_from_slice(match self.protocol {
             Protocol::Resp2 => b"$-1\r\n",
             Protocol::Resp3 => b"_\r\n",
@@ -92,7 +98,7 @@ impl Replies {
     }
 
     /// Bytes, or that there are none.
-    pub(super) fn bulk_or_null(&mut self, bytes: Option<&[u8]>) {
+    pub fn bulk_or_null(&mut self, bytes: Option<&[u8]>) {
         match bytes {
             Some(bytes) => self.bulk(bytes),
             None => self.null(),
@@ -100,12 +106,12 @@ impl Replies {
     }
 
     /// So many replies follow, which are one.
-    pub(super) fn array(&mut self, length: usize) {
+    pub fn array(&mut self, length: usize) {
         self.length(b'*', length);
     }
 
     /// So many pairs of replies follow, which are one.
-    pub(super) fn map(&mut self, pairs: usize) {
+    pub fn map(&mut self, pairs: usize) {
         match self.protocol {
             Protocol::Resp2 => self.length(b'*', pairs * 2),
             Protocol::Resp3 => self.length(b'%', pairs),

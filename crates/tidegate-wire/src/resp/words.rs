@@ -6,7 +6,7 @@ use std::fmt;
 const SHOWN: usize = 64;
 
 /// A whole number, without a sign, spaces or anything else around it; `None` also if it is too large.
-pub(super) fn number(word: &[u8]) -> Option<u64> {
+pub fn number(word: &[u8]) -> Option<u64> {
     if word.is_empty() || word.len() > 20 {
         return None;
     }
@@ -21,7 +21,7 @@ pub(super) fn number(word: &[u8]) -> Option<u64> {
 }
 
 /// A word in an error: not all of it if it is long, and nothing that a terminal would obey.
-pub(super) struct Shown<'w>(pub(super) &'w [u8]);
+pub struct Shown<'w>(pub &'w [u8]);
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
