@@ -17,6 +17,7 @@ use axum::routing::{get, post, put};
 use axum::{Router, middleware};
 use schemars::JsonSchema;
 use serde::Serialize;
+use tidegate_net::secret::BearerToken;
 use tidegate_wire::http::wrong_method;
 use tokio::sync::{mpsc, oneshot};
 
@@ -25,7 +26,6 @@ use crate::http::{described, json_body, problem, readiness};
 use crate::metrics::{self, Metrics};
 use crate::openapi;
 use crate::rules::{Order, Trigger};
-use crate::secret::Token;
 
 pub(crate) use crate::explanation::Told as Explanation;
 pub(crate) use explain::Explain;
@@ -43,7 +43,7 @@ pub(crate) struct Admin {
 /// By what those who ask are known.
 pub(crate) enum Known {
     /// They know this token.
-    Token(Token),
+    Token(BearerToken),
     /// They have shown a certificate, or there would be no connection.
     Certificate,
     /// They are on this machine.

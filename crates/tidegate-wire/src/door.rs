@@ -12,10 +12,6 @@ pub(crate) mod question;
 #[cfg(any(feature = "http", feature = "v1", feature = "resp"))]
 mod commit;
 #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
-mod budget;
-#[cfg(any(feature = "http", feature = "rls"))]
-pub(crate) mod body;
-#[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
 mod at_once;
 mod partition;
 pub(crate) mod told;
@@ -32,6 +28,8 @@ use std::time::Duration;
 use tidegate_core::{Ticket, Timestamp};
 use tidegate_engine::explain::{Explanation, explain};
 use tidegate_engine::{Check, Decision, Engine, Malformed, Settled, Throttle, Throttled, Used};
+#[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
+use tidegate_net::budget::ListenerBudget;
 use tidegate_store::{Hold, Store, StoreError};
 
 pub use partition::PartitionSecret;
@@ -46,9 +44,7 @@ pub(crate) use commit::Commit;
 #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
 pub(crate) use at_once::at_once;
 #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
-pub(crate) use budget::{Budget, Share};
-#[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
-pub use budget::{FREE_BYTES, Held, Room};
+pub(crate) use tidegate_net::budget::{BudgetShare as Share, ByteBudget as Budget};
 
 #[cfg(any(feature = "http", feature = "rls"))]
 pub(crate) use patience::Patience;
@@ -95,7 +91,7 @@ struct Inner<S> {
     settings: DoorSettings,
     flight: Flight,
     #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
-    bodies: Room,
+    bodies: ListenerBudget,
     overloads: AtomicU64,
     malformed: AtomicU64,
     seed: RandomState,
@@ -112,7 +108,9 @@ impl<S: Store + 'static> Door<S> {
             flight: Flight::new(settings.most_in_flight, may_wait),
             // One body of the largest size always fits, with what gRPC puts before it.
             #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
-            bodies: Room::new(settings.max_bodies_bytes.max(settings.max_body_bytes.saturating_add(5))),
+            bodies: ListenerBudget::new(
+                settings.max_bodies_bytes.max(settings.max_body_bytes.saturating_add(5)),
+            ),
             settings,
             overloads: AtomicU64::new(0),
             malformed: AtomicU64::new(0),
@@ -270,7 +268,7 @@ impl<S: Store + 'static> Door<S> {
 #[cfg(any(feature = "http", feature = "rls", feature = "resp"))]
 impl<S> Door<S> {
     /// Its room for bodies, and for whatever else is long.
-    pub fn room(&self) -> &Room {
+    pub fn room(&self) -> &ListenerBudget {
         &self.inner.bodies
     }
 

@@ -7,12 +7,12 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 use serde_json::error::Category;
+use tidegate_net::body::{BodyError as Stopped, collect};
 use tidegate_store::Store;
 
 use super::fields::Wrong;
 use super::once::Once;
 use super::reply::Reply;
-use crate::door::body::{Stopped, collect};
 use crate::door::{Door, Share};
 use crate::headers::names::RETRY_AFTER;
 use crate::problem::{self, Kind, Problem};

@@ -8,10 +8,10 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body::{Body, Frame, SizeHint};
+use tidegate_net::body::{BodyError as Stopped, collect};
 use tonic::Status;
 
 use super::encode::FRAME;
-use crate::door::body::{Stopped, collect};
 use crate::door::{Budget, Share};
 
 /// What is told when there is no room.

@@ -7,13 +7,14 @@ use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Body;
+use tidegate_net::budget::FREE_BYTES;
 use tidegate_store::Store;
 use tonic::{Code, Status};
 
 use super::body::{self, COMPRESSED, NO_ROOM, Reply};
 use super::texts::Texts;
 use super::{deadline, decode, encode};
-use crate::door::{Door, FREE_BYTES, Patience, at_once};
+use crate::door::{Door, Patience, at_once};
 use crate::ratelimit::{self, Failure};
 use crate::trust::{Caller, Peer};
 
