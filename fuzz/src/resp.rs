@@ -5,8 +5,8 @@
 mod replies;
 
 use tidegate_frontend::resp::{Next, Password, Service, Session};
-use tidegate_wire::resp::{Decoder, ProtocolError};
 use tidegate_store::Reference;
+use tidegate_wire::resp::{Decoder, ProtocolError};
 use tidegate_wire::trust::Peer;
 
 use crate::pieces::Pieces;

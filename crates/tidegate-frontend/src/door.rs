@@ -7,8 +7,6 @@ mod settings;
 mod patience;
 pub(crate) mod question;
 mod commit;
-mod budget;
-pub(crate) mod body;
 mod partition;
 pub(crate) mod told;
 #[cfg(test)]
@@ -26,6 +24,7 @@ use tidegate_engine::{
     Check, Decision, Engine, FlightLimit, Malformed, Pending, PendingThrottle, Settled, Throttle, Throttled,
     Used,
 };
+use tidegate_net::budget::ListenerBudget;
 use tidegate_store::{Hold, Store, StoreError};
 
 pub use partition::PartitionSecret;
@@ -36,8 +35,7 @@ pub(crate) use told::Viewed;
 
 pub(crate) use commit::Commit;
 
-pub(crate) use budget::{Budget, Share};
-pub use budget::{FREE_BYTES, Held, Room};
+pub(crate) use tidegate_net::budget::{BudgetShare as Share, ByteBudget as Budget};
 
 pub(crate) use patience::Patience;
 
@@ -78,7 +76,7 @@ struct Inner<S> {
     clock: Clock,
     settings: DoorSettings,
     flights: FlightLimit,
-    bodies: Room,
+    bodies: ListenerBudget,
     malformed: AtomicU64,
     seed: RandomState,
     draws: AtomicU64,
@@ -92,7 +90,9 @@ impl<S: Store> Door<S> {
             clock,
             flights: FlightLimit::new(settings.most_in_flight),
             // One body of the largest size always fits, with what gRPC puts before it.
-            bodies: Room::new(settings.max_bodies_bytes.max(settings.max_body_bytes.saturating_add(5))),
+            bodies: ListenerBudget::new(
+                settings.max_bodies_bytes.max(settings.max_body_bytes.saturating_add(5)),
+            ),
             settings,
             malformed: AtomicU64::new(0),
             seed: RandomState::new(),
@@ -267,7 +267,7 @@ impl<S: Store> Door<S> {
 
 impl<S> Door<S> {
     /// Its room for bodies, and for whatever else is long.
-    pub fn room(&self) -> &Room {
+    pub fn room(&self) -> &ListenerBudget {
         &self.inner.bodies
     }
 

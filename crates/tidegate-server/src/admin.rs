@@ -19,12 +19,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tidegate_control::ControlHandle;
 use tidegate_frontend::http::wrong_method;
+use tidegate_net::secret::BearerToken;
 
 use crate::health::Health;
 use crate::http::{described, json_body, problem, readiness};
 use crate::metrics::{self, Metrics};
 use crate::openapi;
-use crate::secret::Token;
 
 pub(crate) use crate::explanation::Told as Explanation;
 pub(crate) use explain::Explain;
@@ -42,7 +42,7 @@ pub(crate) struct Admin {
 /// By what those who ask are known.
 pub(crate) enum Known {
     /// They know this token.
-    Token(Token),
+    Token(BearerToken),
     /// They have shown a certificate, or there would be no connection.
     Certificate,
     /// They are on this machine.

@@ -7,12 +7,12 @@ use axum::http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
+use tidegate_net::secret::{BearerToken, FollowedSecret, SecretFile};
 use tidegate_wire::trust::{Grant, Proof, Trust, X_TIDEGATE_TOKEN};
 
 use crate::config::{self, Config, TrustedPeer};
 use crate::error::Error;
 use crate::http::problem;
-use crate::secret::{File, Kept, Token};
 
 /// Whom the doors believe.
 #[derive(Clone, Debug)]
@@ -24,15 +24,15 @@ pub(crate) struct Callers {
 }
 
 impl Callers {
-    /// Reads the tokens; they are among those that are kept up with from now on.
-    pub(crate) fn read(config: &Config, kept: &mut Vec<Kept>) -> Result<Self, Error> {
+    /// Reads the tokens; they are followed from now on.
+    pub(crate) fn read(config: &Config, followed: &mut Vec<FollowedSecret>) -> Result<Self, Error> {
         let mut from = config.trust.clone();
         let mut named: Vec<_> = vec!["trust.peers"; from.peers.len()];
         if let Some(path) = from.token_file.take() {
             from.peers.push(TrustedPeer { token_file: Some(path), ..TrustedPeer::default() });
             named.push("trust.token_file");
         }
-        let grants = from.peers.iter().zip(named).map(|(peer, setting)| grant(peer, setting, kept));
+        let grants = from.peers.iter().zip(named).map(|(peer, setting)| grant(peer, setting, followed));
         let grants = Error::every(grants)?;
         let forwarded = Trust::only_forwarded(granted(&from, &grants, "authorize"), &from.attributes);
         Ok(Self { from, grants, forwarded })
@@ -65,9 +65,14 @@ fn granted(from: &config::Trust, grants: &[Grant], door: &str) -> Vec<Grant> {
     here.map(|(_, grant)| grant.clone()).collect()
 }
 
-fn grant(peer: &TrustedPeer, setting: &'static str, kept: &mut Vec<Kept>) -> Result<Grant, Error> {
-    let token = peer.token_file.as_deref().map(|path| keep(File { setting, path }, kept)).transpose()?;
-    let proof = |token: Token| -> Proof { Arc::new(move |word| token.is(word)) };
+fn grant(
+    peer: &TrustedPeer,
+    setting: &'static str,
+    followed: &mut Vec<FollowedSecret>,
+) -> Result<Grant, Error> {
+    let file = peer.token_file.as_deref().map(|path| SecretFile { setting, path });
+    let token = file.map(|file| BearerToken::read_followed(file, followed)).transpose()?;
+    let proof = |token: BearerToken| -> Proof { Arc::new(move |word| token.matches(word)) };
     Ok(Grant {
         networks: peer.networks.clone(),
         token: token.map(proof),
@@ -76,16 +81,8 @@ fn grant(peer: &TrustedPeer, setting: &'static str, kept: &mut Vec<Kept>) -> Res
     })
 }
 
-/// Reads a token that is kept up with from now on.
-pub(crate) fn keep(file: File<'_>, kept: &mut Vec<Kept>) -> Result<Token, Error> {
-    let token = Token::read(file)?;
-    let known = token.clone();
-    kept.push(Kept::new(file, move |file| known.renew(file)));
-    Ok(token)
-}
-
 /// Lets pass what knows the token of a door.
-pub(crate) async fn only_with(token: Token, request: Request, next: Next) -> Response {
+pub(crate) async fn only_with(token: BearerToken, request: Request, next: Next) -> Response {
     if knows(&token, request.headers()) {
         return next.run(request).await;
     }
@@ -95,10 +92,10 @@ pub(crate) async fn only_with(token: Token, request: Request, next: Next) -> Res
     answer
 }
 
-fn knows(token: &Token, headers: &HeaderMap) -> bool {
+fn knows(token: &BearerToken, headers: &HeaderMap) -> bool {
     let says = |name: HeaderName| headers.get(name).map(HeaderValue::as_bytes);
-    says(X_TIDEGATE_TOKEN).is_some_and(|word| token.is(word))
-        || says(AUTHORIZATION).is_some_and(|told| token.is_in(told))
+    says(X_TIDEGATE_TOKEN).is_some_and(|word| token.matches(word))
+        || says(AUTHORIZATION).is_some_and(|told| token.matches_authorization(told))
 }
 
 #[cfg(test)]
@@ -119,7 +116,7 @@ mod tests {
     #[test]
     fn a_token_is_told_in_either_header() {
         let (_folder, path) = token();
-        let token = Token::read(File { setting: "http.token_file", path: &path }).unwrap();
+        let token = BearerToken::read(SecretFile { setting: "http.token_file", path: &path }).unwrap();
         assert!(knows(&token, &told("authorization", "Bearer 0123456789abcdef")));
         assert!(knows(&token, &told("x-tidegate-token", "0123456789abcdef")));
         assert!(!knows(&token, &told("x-tidegate-token", "Bearer 0123456789abcdef")));
@@ -131,9 +128,9 @@ mod tests {
     fn doors_believe_everybody_unless_they_are_named() {
         let (_folder, path) = token();
         let trust = config::Trust { token_file: Some(path), doors: vec!["grpc"], ..config::Trust::default() };
-        let (config, mut kept) = (Config { trust, ..Config::default() }, Vec::new());
-        let callers = Callers::read(&config, &mut kept).unwrap();
-        assert_eq!(kept.len(), 1);
+        let (config, mut followed) = (Config { trust, ..Config::default() }, Vec::new());
+        let callers = Callers::read(&config, &mut followed).unwrap();
+        assert_eq!(followed.len(), 1);
         let trusts = |trust: Trust, headers: &HeaderMap| trust.caller(None, headers).is_trusted();
         assert!(trusts(callers.at("http"), &HeaderMap::new()));
         assert!(callers.guards("grpc") && !callers.guards("http"));

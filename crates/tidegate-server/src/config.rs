@@ -18,6 +18,9 @@ use std::time::Duration;
 
 use tidegate_core::Limit;
 use tidegate_frontend::door::Undecided;
+pub use tidegate_net::ConnectionLimits;
+pub use tidegate_net::cores::RuntimeChoice;
+pub use tidegate_net::tls::{ClientCertificates, TlsFiles};
 use tidegate_redis::client::Address;
 use tidegate_rules::apart::Tier;
 pub use tidegate_wire::trust::Shown;
@@ -37,7 +40,7 @@ pub struct Config {
     /// Where envoyproxy/ratelimit would read its rules, if its environment is set: then there must be some.
     pub ratelimit_folder: Option<PathBuf>,
     /// What connections are served on.
-    pub runtime: Runtime,
+    pub runtime: RuntimeChoice,
     /// Where counters live.
     pub store: StoreKind,
     /// Tenants and domains whose counters live elsewhere.
@@ -89,18 +92,6 @@ pub struct Listen {
     pub resp: Option<SocketAddr>,
     /// Metrics and administration.
     pub admin: Option<SocketAddr>,
-}
-
-/// What connections are served on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Runtime {
-    /// A runtime of one thread for each core.
-    #[default]
-    PerCore,
-    /// So many of them.
-    Cores(usize),
-    /// One runtime for all, with threads that take work from each other.
-    Shared,
 }
 
 /// Where counters live.
@@ -271,26 +262,10 @@ impl Default for Trust {
 /// Which doors are encrypted, and with what. All are plain without a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tls {
-    /// The file of our certificate and those between it and an authority (PEM).
-    pub certificate: Option<PathBuf>,
-    /// The file of its private key (PEM).
-    pub private_key: Option<PathBuf>,
-    /// The file of the authorities (PEM) that must vouch for whoever connects; without it nobody has to prove who they are.
-    pub client_authorities: Option<PathBuf>,
-    /// Whether those who connect must show a certificate, or may.
-    pub clients: Clients,
+    /// The files that encrypt them.
+    pub files: TlsFiles,
     /// The names of the encrypted doors.
     pub doors: Vec<&'static str>,
-}
-
-/// Whether those who connect must show a certificate. One that is shown must be vouched for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Clients {
-    /// Who shows none is turned away.
-    #[default]
-    Must,
-    /// Who shows none is served as well.
-    May,
 }
 
 impl Tls {
@@ -299,24 +274,18 @@ impl Tls {
 
     /// Whether whoever connects to an encrypted door must show a certificate.
     pub fn asks_clients(&self) -> bool {
-        self.client_authorities.is_some() && self.clients == Clients::Must
+        self.files.client_authorities.is_some() && self.files.clients == ClientCertificates::Required
     }
 
     /// Whether that door is encrypted.
     pub fn covers(&self, door: &str) -> bool {
-        self.certificate.is_some() && self.doors.contains(&door)
+        self.files.certificate.is_some() && self.doors.contains(&door)
     }
 }
 
 impl Default for Tls {
     fn default() -> Self {
-        Self {
-            certificate: None,
-            private_key: None,
-            client_authorities: None,
-            clients: Clients::default(),
-            doors: vec!["grpc", "http", "resp"],
-        }
+        Self { files: TlsFiles::default(), doors: vec!["grpc", "http", "resp"] }
     }
 }
 
@@ -325,10 +294,8 @@ impl Default for Tls {
 pub struct Limits {
     /// Checks that wait for the store at once, for each door.
     pub in_flight: usize,
-    /// Connections open at once, for each door.
-    pub connections: usize,
-    /// Requests under way at once on one HTTP/2 connection.
-    pub streams: u32,
+    /// Bounds on the connections of each door.
+    pub network: ConnectionLimits,
     /// Bytes of a request's body.
     pub body_bytes: usize,
     /// Bytes of long bodies that each door holds at once; heads and answers have half as many beside that.
@@ -337,14 +304,6 @@ pub struct Limits {
     pub batch: usize,
     /// Bytes that counters in memory take.
     pub memory_bytes: usize,
-    /// How long an HTTP/1 connection waits for the whole head of its next request.
-    pub header_timeout: Duration,
-    /// How long a request may take as a whole.
-    pub request_timeout: Duration,
-    /// How long a connection may be open without a request.
-    pub idle_timeout: Duration,
-    /// How long a connection may be open at all, give or take a tenth.
-    pub connection_age: Duration,
 }
 
 /// What is let pass when nobody can count and the class of the rules lets pass; without a limit, everything.
@@ -401,7 +360,7 @@ impl Default for Config {
             },
             rules: None,
             ratelimit_folder: None,
-            runtime: Runtime::default(),
+            runtime: RuntimeChoice::default(),
             store: StoreKind::Memory,
             stores: Vec::new(),
             redis: Redis::default(),
@@ -435,16 +394,11 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             in_flight: 10_000,
-            connections: 10_000,
-            streams: 256,
+            network: ConnectionLimits::default(),
             body_bytes: 1 << 20,
             bodies_bytes: 64 << 20,
             batch: 100,
             memory_bytes: tidegate_store::reference::DEFAULT_CAP_BYTES,
-            header_timeout: Duration::from_secs(60),
-            request_timeout: Duration::from_secs(30),
-            idle_timeout: Duration::from_secs(300),
-            connection_age: Duration::from_secs(3600),
         }
     }
 }

@@ -19,16 +19,9 @@ pub enum Error {
         /// Where envoyproxy/ratelimit would read its own.
         folder: PathBuf,
     },
-    /// A door cannot listen.
-    #[error("the {door} door cannot listen on {address}")]
-    Listen {
-        /// Which.
-        door: &'static str,
-        /// Where.
-        address: SocketAddr,
-        /// Why.
-        source: io::Error,
-    },
+    /// A listener cannot be set up: its address, its certificates, or the files of its secrets.
+    #[error(transparent)]
+    Net(tidegate_net::Error),
     /// The admin door would be open to other machines.
     #[error(
         "the admin door would be open to everybody on {address}; set admin.token_file, or encrypt it with client certificates (tls.doors, tls.client_authorities), or use 127.0.0.1"
@@ -40,16 +33,6 @@ pub enum Error {
     /// Every door is off.
     #[error("every door is off; turn on grpc, http or resp")]
     NoDoor,
-    /// A secret or a password cannot be used.
-    #[error("{setting}: the secret in {} cannot be used: {reason}", path.display())]
-    Secret {
-        /// The setting that names the file.
-        setting: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
     /// Redis cannot be asked as it was set up.
     #[error("the store cannot be opened: {0}")]
     Redis(#[from] tidegate_redis::client::OpenError),
@@ -67,15 +50,6 @@ pub enum Error {
     /// The reflection service cannot be built.
     #[error("the descriptors of the services cannot be read: {0}")]
     Reflection(String),
-    /// Certificates cannot be used.
-    #[error("the doors cannot be encrypted: {reason}")]
-    Tls {
-        /// What is wrong, without a word of what is secret.
-        reason: String,
-    },
-    /// Not all that belongs together was given.
-    #[error("tls.certificate and tls.private_key belong together; tls.client_authorities needs both")]
-    HalfTls,
     /// A setting that would silently have no effect, although somebody relies on it.
     #[error("{setting}: {reason}")]
     NoEffect {
@@ -102,6 +76,18 @@ pub enum Error {
         /// All of them.
         all: Vec<Error>,
     },
+}
+
+/// Several errors stay several, so that each is reported.
+impl From<tidegate_net::Error> for Error {
+    fn from(error: tidegate_net::Error) -> Self {
+        match error {
+            several @ tidegate_net::Error::Several { .. } => {
+                Self::Several { all: several.into_each().into_iter().map(Self::Net).collect() }
+            }
+            one => Self::Net(one),
+        }
+    }
 }
 
 impl Error {
@@ -143,18 +129,18 @@ impl Error {
         self.each().iter().all(Self::is_of_settings)
     }
 
-    const fn is_of_settings(&self) -> bool {
+    fn is_of_settings(&self) -> bool {
+        if let Self::Net(error) = self {
+            return error.is_configuration();
+        }
         matches!(
             self,
             Self::Rules(_)
                 | Self::NoRules { .. }
                 | Self::AdminExposed { .. }
-                | Self::Tls { .. }
-                | Self::HalfTls
                 | Self::NoEffect { .. }
                 | Self::Trust { .. }
                 | Self::NoDoor
-                | Self::Secret { .. }
                 | Self::Redis(_)
                 | Self::HalfCertificate
                 | Self::StoresWithoutStore

@@ -12,13 +12,14 @@ use tonic_reflection::server::Builder;
 
 use crate::error::Error;
 use crate::health::Health;
+use crate::routed::Fallbacks;
 use crate::stack::Stack;
 
 /// Bytes of a question about health or descriptions: the name of something.
 const MOST_NAME_BYTES: usize = 4 << 10;
 
-/// Whoever watches how the server is, or asks one question after another about what it knows.
-const GOES_ON: [&str; 3] = [
+/// The methods whose answer is a stream: health watches and reflection.
+const STREAMS: [&str; 3] = [
     "/grpc.health.v1.Health/Watch",
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
@@ -45,23 +46,26 @@ fn descriptors() -> Builder<'static> {
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
 }
 
-/// Whether a call is answered until somebody has enough of it.
-pub(crate) fn goes_on(path: &str) -> bool {
-    GOES_ON.contains(&path)
+/// Whether the answer of a method is a stream.
+pub(crate) fn is_stream(path: &str) -> bool {
+    STREAMS.contains(&path)
 }
 
+/// How this listener answers where its routes cannot.
+pub(crate) const FALLBACKS: Fallbacks = Fallbacks { timed_out, panicked, busy };
+
 /// The answer to a call that took too long.
-pub(crate) fn late() -> Response {
+fn timed_out() -> Response {
     Status::deadline_exceeded("the call took too long").into_http::<axum::body::Body>().into_response()
 }
 
 /// The answer to a call that is too long while others are, or whose answer is.
-pub(crate) fn busy() -> Response {
+fn busy() -> Response {
     let status = Status::resource_exhausted("too much is held at once; retry in 1 s");
     status.into_http::<axum::body::Body>().into_response()
 }
 
 /// The answer to a call that broke something.
-pub(crate) fn broken() -> Response {
+fn panicked() -> Response {
     Status::internal("something broke on the way").into_http::<axum::body::Body>().into_response()
 }

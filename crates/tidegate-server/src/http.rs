@@ -12,15 +12,16 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tidegate_frontend::door::Door;
 use tidegate_frontend::http;
+use tidegate_net::secret::BearerToken;
 
 use crate::callers;
 use crate::health::Health;
 use crate::openapi;
-use crate::secret::Token;
+use crate::routed::Fallbacks;
 use crate::stack::Stack;
 
 /// Everything that the door answers. The API wants its token, if it has one; how the server is, everybody may know.
-pub(crate) fn app(door: Door<Stack>, health: &Arc<Health>, token: Option<Token>) -> Router {
+pub(crate) fn app(door: Door<Stack>, health: &Arc<Health>, token: Option<BearerToken>) -> Router {
     let (ready, check) = (Arc::clone(health), Arc::clone(health));
     let document = openapi::http(openapi::token(token.is_some()));
     let api = http::router(door);
@@ -76,19 +77,22 @@ pub(crate) fn problem(status: StatusCode, detail: &str) -> Response {
     (status, [(CONTENT_TYPE, "application/problem+json")], body.to_string()).into_response()
 }
 
+/// How this listener answers where its routes cannot.
+pub(crate) const FALLBACKS: Fallbacks = Fallbacks { timed_out, panicked, busy };
+
 /// The answer to a request that took too long.
-pub(crate) fn late() -> Response {
+fn timed_out() -> Response {
     problem(StatusCode::REQUEST_TIMEOUT, "the request took too long to arrive or to be answered")
 }
 
 /// The answer to a request that is too long while others are, or whose answer is.
-pub(crate) fn busy() -> Response {
+fn busy() -> Response {
     let mut response = problem(StatusCode::SERVICE_UNAVAILABLE, "too much is held at once; retry in 1 s");
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response
 }
 
 /// The answer to a request that broke something.
-pub(crate) fn broken() -> Response {
+fn panicked() -> Response {
     problem(StatusCode::INTERNAL_SERVER_ERROR, "something broke on the way")
 }

@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn details_are_told_of_us_and_not_of_libraries() {
         let all = ours(Level::TRACE);
-        assert!(all.would_enable("tidegate_server::listener", &Level::TRACE));
+        assert!(all.would_enable("tidegate_net::listener", &Level::TRACE));
         assert!(all.would_enable("h2::server", &Level::INFO));
         assert!(!all.would_enable("h2::server", &Level::DEBUG));
         let few = ours(Level::ERROR);

@@ -16,11 +16,11 @@ use tidegate_control::ControlStatus;
 use tidegate_core::Timestamp;
 use tidegate_engine::Engine;
 use tidegate_frontend::door::Door;
+use tidegate_net::ConnectionCounts;
+use tidegate_net::cores::Cores;
 
 use crate::checkpoint;
 use crate::clock::WallClock;
-use crate::cores::Cores;
-use crate::listener::Counts;
 use crate::stack::Stack;
 use crate::together::Heard;
 
@@ -50,7 +50,7 @@ pub(crate) struct Measured {
     pub(crate) name: &'static str,
     /// The way to the engine, if it has one.
     pub(crate) door: Option<Door<Stack>>,
-    pub(crate) counts: Arc<Counts>,
+    pub(crate) counts: Arc<ConnectionCounts>,
 }
 
 impl Metrics {

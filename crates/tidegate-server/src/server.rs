@@ -13,6 +13,10 @@ use std::time::Duration;
 use tidegate_control::{ControlRequests, ControlStatus, FileSource, LoaderContext, RuleLoader, RuleWatcher};
 use tidegate_engine::{Engine, LastResort};
 use tidegate_frontend::door::Clock;
+use tidegate_net::cores::Cores;
+use tidegate_net::secret::{self, BearerToken};
+use tidegate_net::tls;
+use tidegate_redis::client::stay_on_lane;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -20,17 +24,15 @@ use crate::admin::{self, Admin, Known};
 use crate::checkpoint::Keeper;
 use crate::clock::WallClock;
 use crate::config::{Config, StoreKind, sense};
-use crate::cores::Cores;
 use crate::error::Error;
 use crate::health::Health;
+use crate::hint;
 use crate::metrics::{Busiest, Metrics};
 use crate::notices::Notices;
 use crate::reach::{self, Refusal};
 use crate::signals::{self, Stops};
 use crate::stack::{self, Stack};
-use crate::tls;
 use crate::together::Together;
-use crate::{hint, listener, secret};
 use doors::{Doors, Ways};
 use listeners::Listeners;
 use prepared::Prepared;
@@ -124,9 +126,19 @@ async fn load_rules(
     Ok(RuleWatcher::start(source, RuleLoader::new(context), requests).await?)
 }
 
+/// How callers of the admin listener prove who they are.
+fn admin_callers(config: &Config, token: Option<BearerToken>) -> Known {
+    match token {
+        Some(token) => Known::Token(token),
+        None if sense::admin_wants_certificates(config) => Known::Certificate,
+        None => Known::ThisMachine,
+    }
+}
+
 /// Loads the rules, opens the doors and serves. It needs a runtime with several threads.
 pub async fn start(config: &Config) -> Result<Running, Error> {
-    let Prepared { secret, admin_token, http_token, callers, password, tls, kept } = Prepared::read(config)?;
+    let Prepared { secret, admin_token, http_token, callers, password, tls, followed } =
+        Prepared::read(config)?;
     sense::warn(config);
     let (control, requests) = tidegate_control::channel();
     let mut background = JoinSet::new();
@@ -135,7 +147,7 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
     let wall_clock = WallClock::start();
     background.spawn(Arc::clone(&wall_clock).follow());
     let (clock, status) = (wall_clock.reader(), Arc::new(ControlStatus::default()));
-    let cores = Arc::new(Cores::start(config.runtime).map_err(Error::Thread)?);
+    let cores = Arc::new(Cores::start(config.runtime, stay_on_lane).map_err(Error::Thread)?);
     let (stack, opened) = stack::build(config, &cores, clock())?;
     let resort = LastResort::new(config.last_resort.node, config.last_resort.tenant);
     let engine = Arc::new(Engine::new(stack).with_last_resort(resort));
@@ -155,7 +167,7 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
     let addresses = listeners.addresses;
     sense::warn_of_open_doors(config);
     background.spawn(watcher.run());
-    background.spawn(secret::follow(kept));
+    background.spawn(secret::follow(followed));
     background.spawn(Notices::new(Arc::clone(&engine), callers.forwarded()).run());
     let together = Together::new(Arc::clone(&engine), Arc::clone(&status), clock.clone(), addresses);
     let together = together.map(Arc::new);
@@ -204,14 +216,10 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
             clock: wall_clock,
             busiest,
         };
-        let known = match admin_token {
-            Some(token) => Known::Token(token),
-            None if sense::admin_wants_certificates(config) => Known::Certificate,
-            None => Known::ThisMachine,
-        };
+        let known = admin_callers(config, admin_token);
         let app = admin::app(Arc::new(Admin { metrics, health: Arc::clone(&health), control }), known);
-        let door = listener::Door { tls: ways.tls("admin"), ..doors::admin(config, app, counts) };
-        admin.serve(listener, door, &Arc::new(Cores::here()));
+        let door = doors::admin(config, app, counts, ways.tls("admin"));
+        admin.serve(listener, door, &Arc::new(Cores::current()));
     }
     Ok(Running {
         engine,

@@ -3,6 +3,8 @@
 mod routes;
 
 use tidegate_core::{Plan, Timestamp};
+use tidegate_net::cores::Cores;
+use tidegate_net::secret::SecretFile;
 use tidegate_redis::client::{self, Address, Certificates, Login};
 use tidegate_redis::{Client, Fault, Redis, Routed};
 use tidegate_store::layer::{Fallback, Members};
@@ -11,9 +13,7 @@ use tokio::runtime::Handle;
 
 use crate::checkpoint::{self, Opened};
 use crate::config::{Config, OwnStore, StoreKind};
-use crate::cores::Cores;
 use crate::error::Error;
-use crate::secret::{self, File};
 
 pub(crate) use routes::tiers;
 
@@ -62,8 +62,8 @@ pub(crate) fn check(config: &Config) -> Result<(), Error> {
 }
 
 fn settings(config: &Config) -> Result<tidegate_redis::Settings, Error> {
-    let file = |path| File { setting: "redis.secret", path };
-    let secret = config.redis.secret.as_deref().map(file).map(secret::bytes).transpose()?;
+    let file = |path| SecretFile { setting: "redis.secret", path };
+    let secret = config.redis.secret.as_deref().map(file).map(SecretFile::hex_key).transpose()?;
     let defaults = tidegate_redis::Settings::default();
     Ok(tidegate_redis::Settings {
         prefix: config.redis.prefix.clone(),

@@ -7,10 +7,10 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 use serde_json::error::Category;
+use tidegate_net::body::{BodyError as Stopped, collect};
 use tidegate_store::Store;
 
 use super::reply::Reply;
-use crate::door::body::{Stopped, collect};
 use crate::door::{Door, Share};
 use tidegate_wire::headers::names::RETRY_AFTER;
 use tidegate_wire::json::UniqueKeys;

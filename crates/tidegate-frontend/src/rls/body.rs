@@ -8,9 +8,9 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body::{Body, Frame, SizeHint};
+use tidegate_net::body::{BodyError as Stopped, collect};
 use tonic::Status;
 
-use crate::door::body::{Stopped, collect};
 use crate::door::{Budget, Share};
 use tidegate_wire::envoy::FRAME_BYTES as FRAME;
 

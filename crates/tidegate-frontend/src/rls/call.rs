@@ -5,13 +5,14 @@ use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Body;
 use tidegate_engine::check::{MAX_DESCRIPTORS, MAX_ENTRIES, MAX_VALUE_BYTES};
+use tidegate_net::budget::FREE_BYTES;
 use tidegate_store::Store;
 use tidegate_wire::envoy::{self, MessageBounds, RateLimitRequest, Texts, decode_request, encode_response};
 use tidegate_wire::timeout;
 use tonic::{Code, Status};
 
 use super::body::{self, COMPRESSED, NO_ROOM, Reply};
-use crate::door::{Door, FREE_BYTES, Patience};
+use crate::door::{Door, Patience};
 use crate::ratelimit::{self, EnvoyQuestion, Failure};
 use tidegate_wire::trust::{Caller, Peer};
 

@@ -8,13 +8,13 @@ use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
+use tidegate_net::secret::BearerToken;
 
 use crate::callers;
 use crate::http::problem;
-use crate::secret::Token;
 
 /// Lets pass what knows the token. Whether the server is alive is told to everybody.
-pub(super) async fn only_with(token: Token, request: Request, next: Next) -> Response {
+pub(super) async fn only_with(token: BearerToken, request: Request, next: Next) -> Response {
     match request.uri().path() {
         "/healthz" | "/readyz" => next.run(request).await,
         _ => callers::only_with(token, request, next).await,

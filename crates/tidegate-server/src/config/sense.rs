@@ -7,7 +7,7 @@ mod tests;
 
 use std::net::SocketAddr;
 
-use super::{Clients, Config, TrustedPeer};
+use super::{ClientCertificates, Config, TrustedPeer};
 use crate::error::Error;
 
 /// Everything that stops a server before it starts.
@@ -54,8 +54,9 @@ fn without_door(config: &Config) -> Option<Error> {
 }
 
 fn nobody_asked(config: &Config) -> Option<Error> {
-    let is_meant = config.given.contains("tls.clients") && config.tls.clients == Clients::Must;
-    (is_meant && config.tls.client_authorities.is_none()).then_some(Error::NoEffect {
+    let is_meant =
+        config.given.contains("tls.clients") && config.tls.files.clients == ClientCertificates::Required;
+    (is_meant && config.tls.files.client_authorities.is_none()).then_some(Error::NoEffect {
         setting: "tls.clients",
         reason: "nobody is asked for a certificate without authorities that vouch for it; set tls.client_authorities, or \
                  leave tls.clients out",
@@ -64,7 +65,7 @@ fn nobody_asked(config: &Config) -> Option<Error> {
 
 fn nothing_encrypted(config: &Config) -> Option<Error> {
     let is_meant = config.given.contains("tls.doors");
-    (is_meant && config.tls.certificate.is_none()).then_some(Error::NoEffect {
+    (is_meant && config.tls.files.certificate.is_none()).then_some(Error::NoEffect {
         setting: "tls.doors",
         reason: "no door is encrypted without a certificate; set tls.certificate and tls.private_key, or leave tls.doors out",
     })

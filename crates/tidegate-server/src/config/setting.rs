@@ -156,16 +156,16 @@ settings! {
         |config, text| config.metadata_descriptors = value::truth(text)?;
     "tls.certificate" "TIDEGATE_TLS_CERTIFICATE" None, "none",
         "A file with the server's certificate and those between it and an authority (PEM), read again when it changes; without it all doors are plain",
-        |config, text| config.tls.certificate = value::path(text)?;
+        |config, text| config.tls.files.certificate = value::path(text)?;
     "tls.private_key" "TIDEGATE_TLS_PRIVATE_KEY" None, "none",
         "A file with its private key (PEM)",
-        |config, text| config.tls.private_key = value::path(text)?;
+        |config, text| config.tls.files.private_key = value::path(text)?;
     "tls.client_authorities" "TIDEGATE_TLS_CLIENT_AUTHORITIES" None, "none",
         "A file with the authorities (PEM) that must vouch for whoever connects to an encrypted door; without it nobody has to show a certificate",
-        |config, text| config.tls.client_authorities = value::path(text)?;
+        |config, text| config.tls.files.client_authorities = value::path(text)?;
     "tls.clients" "TIDEGATE_TLS_CLIENTS" None, "must",
         "Whether whoever connects then must show a certificate, or may: with may, those without one are served as well, and certificates say who is trusted",
-        |config, text| config.tls.clients = value::clients(text)?;
+        |config, text| config.tls.files.clients = value::clients(text)?;
     "tls.doors" "TIDEGATE_TLS_DOORS" None, "grpc,http,resp",
         "Which doors are encrypted: some of grpc, http, resp and admin, with commas between",
         |config, text| config.tls.doors = value::doors(text, &Tls::DOORS)?;
@@ -174,10 +174,10 @@ settings! {
         |config, text| config.limits.in_flight = value::number(text, 1, 10_000_000)?;
     "limits.connections" "TIDEGATE_LIMITS_CONNECTIONS" None, "10000",
         "Connections open at once, for each door; further ones are closed at once",
-        |config, text| config.limits.connections = value::number(text, 1, 1_000_000)?;
+        |config, text| config.limits.network.connections = value::number(text, 1, 1_000_000)?;
     "limits.streams" "TIDEGATE_LIMITS_STREAMS" None, "256",
         "Requests under way at once on one HTTP/2 connection",
-        |config, text| config.limits.streams = value::number(text, 1, 100_000)?;
+        |config, text| config.limits.network.streams = value::number(text, 1, 100_000)?;
     "limits.body" "TIDEGATE_LIMITS_BODY" None, "1MiB",
         "The largest body of a request",
         |config, text| config.limits.body_bytes = value::bytes(text, 1024, 64 * MEBIBYTE)?;
@@ -192,16 +192,16 @@ settings! {
         |config, text| config.limits.memory_bytes = value::bytes(text, MEBIBYTE, 1 << 40)?;
     "limits.header_timeout" "TIDEGATE_LIMITS_HEADER_TIMEOUT" None, "1m",
         "How long an HTTP/1 connection waits for the whole head of its next request",
-        |config, text| config.limits.header_timeout = value::duration(text, SECOND, HOUR)?;
+        |config, text| config.limits.network.header_timeout = value::duration(text, SECOND, HOUR)?;
     "limits.request_timeout" "TIDEGATE_LIMITS_REQUEST_TIMEOUT" None, "30s",
         "How long a request may take as a whole, its body included",
-        |config, text| config.limits.request_timeout = value::duration(text, SECOND, HOUR)?;
+        |config, text| config.limits.network.request_timeout = value::duration(text, SECOND, HOUR)?;
     "limits.idle_timeout" "TIDEGATE_LIMITS_IDLE_TIMEOUT" None, "5m",
         "How long a connection may be open without a request",
-        |config, text| config.limits.idle_timeout = value::duration(text, SECOND, 24 * HOUR)?;
+        |config, text| config.limits.network.idle_timeout = value::duration(text, SECOND, 24 * HOUR)?;
     "limits.connection_age" "TIDEGATE_LIMITS_CONNECTION_AGE" None, "1h",
         "How long a connection may be open at all, give or take a tenth: then its peer is told to come again, and may find a core with less to do",
-        |config, text| config.limits.connection_age = value::duration(text, SECOND, 720 * HOUR)?;
+        |config, text| config.limits.network.connection_age = value::duration(text, SECOND, 720 * HOUR)?;
     "last_resort.node" "TIDEGATE_LAST_RESORT_NODE" None, "off",
         "How much this node lets pass when nobody can count and the class lets pass, such as 50000/s; the rest is shed with 503",
         |config, text| config.last_resort.node = value::rate(text)?;

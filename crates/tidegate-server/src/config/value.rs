@@ -16,7 +16,7 @@ use tidegate_rules::{Span, notation};
 use tidegate_frontend::door::Undecided;
 use tidegate_wire::Trusted;
 
-use super::{Clients, LogFormat, OwnStore, Place, Runtime, StoreKind, Whose};
+use super::{ClientCertificates, LogFormat, OwnStore, Place, RuntimeChoice, StoreKind, Whose};
 
 /// The most threads that serve connections.
 const MOST_CORES: usize = 1024;
@@ -210,16 +210,23 @@ pub(super) fn format(text: &str) -> Result<LogFormat, Wrong> {
 }
 
 /// What connections are served on.
-pub(super) fn runtime(text: &str) -> Result<Runtime, Wrong> {
+pub(super) fn runtime(text: &str) -> Result<RuntimeChoice, Wrong> {
     if text.starts_with(|first: char| first.is_ascii_digit()) {
-        return number(text, 1, MOST_CORES).map(Runtime::Cores);
+        return number(text, 1, MOST_CORES).map(RuntimeChoice::Cores);
     }
-    Ok(if word(text, &["per_core", "shared"])? == "shared" { Runtime::Shared } else { Runtime::PerCore })
+    Ok(if word(text, &["per_core", "shared"])? == "shared" {
+        RuntimeChoice::Shared
+    } else {
+        RuntimeChoice::PerCore
+    })
 }
 
 /// Whether clients must show a certificate.
-pub(super) fn clients(text: &str) -> Result<Clients, Wrong> {
-    Ok(if word(text, &["must", "may"])? == "may" { Clients::May } else { Clients::Must })
+pub(super) fn clients(text: &str) -> Result<ClientCertificates, Wrong> {
+    Ok(match word(text, &["must", "may"])? {
+        "may" => ClientCertificates::Optional,
+        _ => ClientCertificates::Required,
+    })
 }
 
 /// Names of doors, with commas between.

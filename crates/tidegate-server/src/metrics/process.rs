@@ -81,7 +81,7 @@ fn strangers(text: &mut Text, metrics: &Metrics) {
     let help = "Callers that were turned away: encrypted connections that came to nothing, tokens and passwords that were wrong.";
     text.family("ratelimit_callers_refused_total", Kind::Counter, help);
     for Measured { name, counts, .. } in &metrics.doors {
-        for (reason, count) in [("handshake", &counts.handshakes), ("secret", &counts.strangers)] {
+        for (reason, count) in [("handshake", &counts.failed_handshakes), ("secret", &counts.unauthorized)] {
             text.value(&[("door", name), ("reason", reason)], count.load(RELAXED));
         }
     }

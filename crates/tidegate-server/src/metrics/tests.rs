@@ -1,12 +1,12 @@
 use std::time::Duration;
 
 use tidegate_core::{Key, Limit, Plan};
+use tidegate_net::cores::Cores;
 use tidegate_store::Store as _;
 
 use super::busiest::{Line, Row};
 use super::*;
 use crate::config::{Config, StoreKind};
-use crate::cores::Cores;
 use crate::stack;
 
 const NONE: Row = [0; 8];
@@ -48,7 +48,7 @@ async fn availability_is_the_share_of_checks_that_the_store_answered() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let address = format!("redis://127.0.0.1:{port}").parse().unwrap();
     let config = Config { store: StoreKind::Redis(address), ..Config::default() };
-    let (stack, _) = stack::build(&config, &Cores::here(), Timestamp::ZERO).unwrap();
+    let (stack, _) = stack::build(&config, &Cores::current(), Timestamp::ZERO).unwrap();
     let mut plan = Plan::new();
     let limit = Limit::sliding_window(5, Duration::from_secs(1)).unwrap();
     plan.charge(Key { home: &[b"api"], own: &[b"limit"] }, limit, 1).unwrap();

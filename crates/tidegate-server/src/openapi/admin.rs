@@ -1,8 +1,8 @@
 //! The routes of the admin door.
 
 use serde_json::{Value, json};
-use tidegate_frontend::openapi::{Answer, Document, Example, Operation};
 use tidegate_frontend::openapi::ProblemSchema;
+use tidegate_frontend::openapi::{Answer, Document, Example, Operation};
 
 use crate::admin::{Explain, Explanation, Listed, Members, Reloaded, Rules, Set, Summary};
 

@@ -4,26 +4,29 @@ use std::sync::Arc;
 
 use axum::Router;
 use tidegate_engine::Engine;
-use tidegate_frontend::door::{Clock, Door, DoorSettings, PartitionSecret, Room};
+use tidegate_frontend::door::{Clock, Door, DoorSettings, PartitionSecret};
 use tidegate_frontend::resp::{Password, Service};
 use tidegate_frontend::rls;
+use tidegate_net::budget::ListenerBudget;
+use tidegate_net::cores::Cores;
+use tidegate_net::http::HttpListener;
+use tidegate_net::secret::BearerToken;
+use tidegate_net::tls::TlsContext;
+use tidegate_net::{ConnectionCounts, ConnectionHandler, ConnectionLimits, ListenerConfig, Phase, serve};
 use tidegate_wire::headers;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::callers::Callers;
-use crate::config::{Config, Limits};
-use crate::connection::Shortcut;
-use crate::cores::Cores;
+use crate::config::Config;
 use crate::error::Error;
 use crate::health::Health;
-use crate::listener::{self, Counts, Phase, Serves};
 use crate::metrics::Measured;
-use crate::secret::Token;
+use crate::resp::RespListener;
+use crate::routed::{RoutedApp, Shortcut};
 use crate::stack::Stack;
-use crate::tls::Tls;
-use crate::{grpc, http, resp};
+use crate::{grpc, http};
 
 /// The bounds of the admin door: it serves a few on this machine.
 const ADMIN_CONNECTIONS: usize = 64;
@@ -39,8 +42,13 @@ impl Doors {
         Self { phase: watch::Sender::new(Phase::Serving), tasks: JoinSet::new() }
     }
 
-    pub(super) fn serve(&mut self, listener: TcpListener, door: impl Serves, cores: &Arc<Cores>) {
-        self.tasks.spawn(listener::serve(listener, door, Arc::clone(cores), self.phase.subscribe()));
+    pub(super) fn serve(
+        &mut self,
+        listener: TcpListener,
+        handler: impl ConnectionHandler,
+        cores: &Arc<Cores>,
+    ) {
+        self.tasks.spawn(serve(listener, handler, Arc::clone(cores), self.phase.subscribe()));
     }
 
     /// Nothing new; ends when all connections have.
@@ -70,60 +78,53 @@ pub(super) struct Ways<'c> {
     /// Whom to believe.
     pub(super) callers: Callers,
     /// What the HTTP API wants to be told.
-    pub(super) token: Option<Token>,
-    pub(super) tls: Option<Arc<Tls>>,
+    pub(super) token: Option<BearerToken>,
+    pub(super) tls: Option<Arc<TlsContext>>,
 }
 
 impl Ways<'_> {
     /// Envoy's rate limit service.
-    pub(super) fn grpc(&self, measured: &mut Vec<Measured>) -> Result<listener::Door, Error> {
+    pub(super) fn grpc(&self, measured: &mut Vec<Measured>) -> Result<HttpListener<RoutedApp>, Error> {
         let way = self.way("grpc");
-        let counts = note(measured, "grpc", Some(way.clone()));
-        let shortcut = Some(Shortcut::Call(rls::service(way.clone())));
-        let room = way.room().clone();
-        let app = grpc::app(way, &self.health)?;
-        let door = plain("grpc", app, self.config.limits, counts);
-        let tls = self.tls("grpc");
-        // Telling costs, and most of the time nobody asks.
-        let tells_peers = self.callers.guards("grpc");
-        Ok(listener::Door {
-            http2_only: true,
-            tells_peers,
-            tls,
-            shortcut,
-            goes_on: grpc::goes_on,
-            late: grpc::late,
-            broken: grpc::broken,
-            busy: grpc::busy,
-            room,
-            ..door
-        })
+        let listener = self.listener("grpc", note(measured, "grpc", Some(way.clone())));
+        let (budget, shortcut) = (way.room().clone(), Shortcut::Call(rls::service(way.clone())));
+        let app = RoutedApp {
+            shortcut: Some(shortcut),
+            router: grpc::app(way, &self.health)?,
+            // To look at peers costs something, and most of the time nobody asks.
+            needs_peer: self.callers.guards("grpc"),
+            is_stream: grpc::is_stream,
+            fallbacks: grpc::FALLBACKS,
+        };
+        Ok(HttpListener { listener, http2_only: true, budget, app })
     }
 
     /// The HTTP API.
-    pub(super) fn http(&self, measured: &mut Vec<Measured>) -> listener::Door {
+    pub(super) fn http(&self, measured: &mut Vec<Measured>) -> HttpListener<RoutedApp> {
         let way = self.way("http");
-        let counts = note(measured, "http", Some(way.clone()));
-        // Who must show a token first goes by where it is asked for.
+        let listener = self.listener("http", note(measured, "http", Some(way.clone())));
+        let budget = way.room().clone();
+        // With a token, checks go through the route that asks for it.
         let checks = || Shortcut::Check(tidegate_frontend::http::Checks::new(way.clone()));
         let shortcut = self.token.is_none().then(checks);
-        let room = way.room().clone();
-        let app = http::app(way, &self.health, self.token.clone());
-        let door = plain("http", app, self.config.limits, counts);
-        listener::Door { tells_peers: true, tls: self.tls("http"), shortcut, room, ..door }
+        let router = http::app(way, &self.health, self.token.clone());
+        HttpListener { listener, http2_only: false, budget, app: over_http(router, shortcut) }
     }
 
     /// What encrypts a door, if it is.
-    pub(super) fn tls(&self, door: &str) -> Option<Arc<Tls>> {
+    pub(super) fn tls(&self, door: &str) -> Option<Arc<TlsContext>> {
         self.tls.clone().filter(|_| self.config.tls.covers(door))
     }
 
     /// The Redis protocol.
-    pub(super) fn resp(&self, password: Option<Password>, measured: &mut Vec<Measured>) -> resp::Door {
+    pub(super) fn resp(&self, password: Option<Password>, measured: &mut Vec<Measured>) -> RespListener {
         let way = self.way("resp");
-        let counts = note(measured, "resp", Some(way.clone()));
-        let tls = self.tls("resp");
-        resp::Door { service: Service::new(way, password), tls, limits: self.config.limits, counts }
+        let listener = self.listener("resp", note(measured, "resp", Some(way.clone())));
+        RespListener { listener, service: Service::new(way, password) }
+    }
+
+    fn listener(&self, name: &'static str, counts: Arc<ConnectionCounts>) -> ListenerConfig {
+        ListenerConfig { name, limits: self.config.limits.network, counts, tls: self.tls(name) }
     }
 
     /// Each door has a way of its own, so that a flood through one does not close the others.
@@ -146,9 +147,22 @@ impl Ways<'_> {
 }
 
 /// Metrics and administration.
-pub(super) fn admin(config: &Config, app: Router, counts: Arc<Counts>) -> listener::Door {
-    let limits = Limits { connections: ADMIN_CONNECTIONS, ..config.limits };
-    listener::Door { tells_peers: true, ..plain("admin", app, limits, counts) }
+pub(super) fn admin(
+    config: &Config,
+    router: Router,
+    counts: Arc<ConnectionCounts>,
+    tls: Option<Arc<TlsContext>>,
+) -> HttpListener<RoutedApp> {
+    let limits = ConnectionLimits { connections: ADMIN_CONNECTIONS, ..config.limits.network };
+    let listener = ListenerConfig { name: "admin", limits, counts, tls };
+    let budget = ListenerBudget::new(config.limits.bodies_bytes);
+    HttpListener { listener, http2_only: false, budget, app: over_http(router, None) }
+}
+
+/// An application for HTTP/1.1 and HTTP/2.
+fn over_http(router: Router, shortcut: Option<Shortcut>) -> RoutedApp {
+    let (needs_peer, fallbacks) = (true, http::FALLBACKS);
+    RoutedApp { shortcut, router, needs_peer, is_stream: |_| false, fallbacks }
 }
 
 /// Counts what a door does from now on.
@@ -156,28 +170,8 @@ pub(super) fn note(
     measured: &mut Vec<Measured>,
     name: &'static str,
     door: Option<Door<Stack>>,
-) -> Arc<Counts> {
-    let counts = Arc::new(Counts::default());
+) -> Arc<ConnectionCounts> {
+    let counts = Arc::new(ConnectionCounts::default());
     measured.push(Measured { name, door, counts: Arc::clone(&counts) });
     counts
-}
-
-/// A door that speaks HTTP/1 and HTTP/2.
-fn plain(name: &'static str, app: Router, limits: Limits, counts: Arc<Counts>) -> listener::Door {
-    let (http2_only, tells_peers, tls) = (false, false, None);
-    listener::Door {
-        name,
-        tls,
-        http2_only,
-        tells_peers,
-        shortcut: None,
-        app,
-        goes_on: |_| false,
-        late: http::late,
-        broken: http::broken,
-        busy: http::busy,
-        room: Room::new(limits.bodies_bytes),
-        limits,
-        counts,
-    }
 }

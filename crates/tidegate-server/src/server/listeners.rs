@@ -2,11 +2,11 @@
 
 use std::net::SocketAddr;
 
+use tidegate_net::bind;
 use tokio::net::TcpListener;
 
 use crate::config::Config;
 use crate::error::Error;
-use crate::listener;
 
 /// Where the doors really listen; `None` if one is off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,7 +47,7 @@ async fn open(
     address: Option<SocketAddr>,
 ) -> Result<(Option<TcpListener>, Option<SocketAddr>), Error> {
     let Some(address) = address else { return Ok((None, None)) };
-    let (listener, bound) = listener::bind(door, address).await?;
+    let (listener, bound) = bind(door, address).await?;
     tracing::info!(%door, addr = %bound, "listening");
     Ok((Some(listener), Some(bound)))
 }

@@ -18,7 +18,7 @@ use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
 use tidegate_frontend::v1::proto::{CheckManyRequest, CheckRequest};
-use tidegate_server::config::Runtime;
+use tidegate_server::config::RuntimeChoice;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -41,7 +41,7 @@ async fn rest(stream: &mut TcpStream) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_beyond_the_bound_are_closed_at_once() {
-    let world = World::with(|config| config.limits.connections = 1).await;
+    let world = World::with(|config| config.limits.network.connections = 1).await;
     let mut first = TcpStream::connect(world.http()).await.unwrap();
     first.write_all(b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
     assert_eq!(first.read(&mut [0; 1024]).await.unwrap_or_default().min(1), 1, "the first is served");
@@ -53,7 +53,7 @@ async fn connections_beyond_the_bound_are_closed_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_without_requests_is_closed() {
-    let world = World::with(|config| config.limits.idle_timeout = Duration::from_millis(20)).await;
+    let world = World::with(|config| config.limits.network.idle_timeout = Duration::from_millis(20)).await;
     for address in [world.http(), world.grpc()] {
         let mut silent = TcpStream::connect(address).await.unwrap();
         rest(&mut silent).await;
@@ -62,7 +62,7 @@ async fn a_connection_without_requests_is_closed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_old_connection_is_closed_however_busy_it_is() {
-    let world = World::with(|config| config.limits.connection_age = Duration::from_millis(20)).await;
+    let world = World::with(|config| config.limits.network.connection_age = Duration::from_millis(20)).await;
     let mut busy = TcpStream::connect(world.http()).await.unwrap();
     let asking = async {
         // Until it is closed: then it cannot be written to, or there is nothing to read.
@@ -75,7 +75,7 @@ async fn an_old_connection_is_closed_however_busy_it_is() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_are_spread_over_all_cores() {
-    let world = World::with(|config| config.runtime = Runtime::Cores(3)).await;
+    let world = World::with(|config| config.runtime = RuntimeChoice::Cores(3)).await;
     let mut open = Vec::new();
     for _ in 0..6 {
         let mut connection = TcpStream::connect(world.http()).await.unwrap();
@@ -92,7 +92,7 @@ async fn connections_are_spread_over_all_cores() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_runtime_can_serve_all() {
-    let world = World::with(|config| config.runtime = Runtime::Shared).await;
+    let world = World::with(|config| config.runtime = RuntimeChoice::Shared).await;
     let answer = ask(world.http(), "POST", "/v1/check", r#"{"domain": "api"}"#).await;
     assert_eq!(answer.status, 200);
     let metrics = ask(world.admin(), "GET", "/metrics", "").await.body;
@@ -101,7 +101,7 @@ async fn one_runtime_can_serve_all() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_head_that_does_not_come_is_not_waited_for() {
-    let world = World::with(|config| config.limits.header_timeout = Duration::from_millis(20)).await;
+    let world = World::with(|config| config.limits.network.header_timeout = Duration::from_millis(20)).await;
     let mut slow = TcpStream::connect(world.http()).await.unwrap();
     slow.write_all(b"GET /healthz HTTP/1.1\r\nhost:").await.unwrap();
     rest(&mut slow).await;
@@ -109,7 +109,7 @@ async fn a_head_that_does_not_come_is_not_waited_for() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_that_does_not_come_is_answered_in_time() {
-    let world = World::with(|config| config.limits.request_timeout = Duration::from_millis(20)).await;
+    let world = World::with(|config| config.limits.network.request_timeout = Duration::from_millis(20)).await;
     let mut slow = TcpStream::connect(world.http()).await.unwrap();
     let head = b"POST /v1/check HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: 9\r\n\r\n{";
     slow.write_all(head).await.unwrap();

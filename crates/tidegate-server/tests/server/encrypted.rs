@@ -19,7 +19,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tempfile::TempDir;
 use tidegate_rig::certificates;
-use tidegate_server::config::Clients;
+use tidegate_server::config::ClientCertificates;
 use tidegate_server::{Error, Stopped, start};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -34,9 +34,9 @@ use crate::world::{CEILING, World, config};
 /// A server that shows the certificates of that folder.
 async fn world(folder: &TempDir, clients: bool) -> World {
     World::with(|config| {
-        config.tls.certificate = Some(folder.path().join("server.crt"));
-        config.tls.private_key = Some(folder.path().join("server.key"));
-        config.tls.client_authorities = clients.then(|| folder.path().join("ca.crt"));
+        config.tls.files.certificate = Some(folder.path().join("server.crt"));
+        config.tls.files.private_key = Some(folder.path().join("server.key"));
+        config.tls.files.client_authorities = clients.then(|| folder.path().join("ca.crt"));
         config.tls.doors = vec!["grpc", "http", "admin", "resp"];
     })
     .await
@@ -281,23 +281,23 @@ async fn new_client_authorities_are_taken() {
 async fn a_server_does_not_start_with_half_of_what_it_needs() {
     let folder = certificates();
     let mut half = config();
-    half.tls.certificate = Some(folder.path().join("server.crt"));
-    assert!(matches!(start(&half).await, Err(Error::HalfTls)));
-    half.tls.private_key = Some(folder.path().join("server.csr"));
+    half.tls.files.certificate = Some(folder.path().join("server.crt"));
+    assert!(matches!(start(&half).await, Err(Error::Net(tidegate_net::Error::HalfTls { .. }))));
+    half.tls.files.private_key = Some(folder.path().join("server.csr"));
     let Err(error) = start(&half).await else { panic!("it started without a key") };
     assert!(error.to_string().contains("tls.private_key"), "{error}");
-    half.tls.private_key = Some(folder.path().join("none"));
-    assert!(matches!(start(&half).await, Err(Error::Tls { .. })));
+    half.tls.files.private_key = Some(folder.path().join("none"));
+    assert!(matches!(start(&half).await, Err(Error::Net(tidegate_net::Error::Tls { .. }))));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn certificates_that_nobody_has_to_show_open_no_admin_door() {
     let folder = certificates();
     let mut open = config();
-    open.tls.certificate = Some(folder.path().join("server.crt"));
-    open.tls.private_key = Some(folder.path().join("server.key"));
-    open.tls.client_authorities = Some(folder.path().join("ca.crt"));
-    open.tls.clients = Clients::May;
+    open.tls.files.certificate = Some(folder.path().join("server.crt"));
+    open.tls.files.private_key = Some(folder.path().join("server.key"));
+    open.tls.files.client_authorities = Some(folder.path().join("ca.crt"));
+    open.tls.files.clients = ClientCertificates::Optional;
     open.tls.doors = vec!["admin"];
     open.listen.admin = Some("0.0.0.0:0".parse().unwrap());
     assert!(matches!(start(&open).await, Err(Error::AdminExposed { .. })));

@@ -141,7 +141,8 @@ async fn long_commands_have_room_together_and_no_more() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_does_not_read_is_not_read_either_and_is_left_in_time() {
-    let world = World::with(|config| config.limits.request_timeout = Duration::from_millis(200)).await;
+    let world =
+        World::with(|config| config.limits.network.request_timeout = Duration::from_millis(200)).await;
     let mut deaf = Caller::to(&world).await;
     let commands = "INFO\r\n".repeat(10_000);
     // Until it is closed: then it cannot be written to.
@@ -155,9 +156,12 @@ async fn whoever_does_not_read_is_not_read_either_and_is_left_in_time() {
 async fn silent_slow_and_old_connections_are_closed() {
     type Change = fn(&mut Config);
     let cases: [(Change, &str); 3] = [
-        (|config| config.limits.idle_timeout = Duration::from_millis(20), ""),
-        (|config| config.limits.request_timeout = Duration::from_millis(20), "*2\r\n$4\r\nECHO\r\n$5\r\nhe"),
-        (|config| config.limits.connection_age = Duration::from_millis(20), "PING\r\n"),
+        (|config| config.limits.network.idle_timeout = Duration::from_millis(20), ""),
+        (
+            |config| config.limits.network.request_timeout = Duration::from_millis(20),
+            "*2\r\n$4\r\nECHO\r\n$5\r\nhe",
+        ),
+        (|config| config.limits.network.connection_age = Duration::from_millis(20), "PING\r\n"),
     ];
     for (change, said) in cases {
         let world = World::with(change).await;
@@ -170,7 +174,7 @@ async fn silent_slow_and_old_connections_are_closed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_beyond_the_bound_are_closed_at_once() {
-    let world = World::with(|config| config.limits.connections = 1).await;
+    let world = World::with(|config| config.limits.network.connections = 1).await;
     let mut first = Caller::to(&world).await;
     first.says("PING\r\n", "+PONG\r\n").await;
     assert_eq!(Caller::to(&world).await.hears_the_end().await, "");
@@ -209,5 +213,5 @@ async fn with_a_password_only_those_who_know_it_are_answered() {
     assert_has(&metrics(&world).await, r#"ratelimit_callers_refused_total{door="resp",reason="secret"} 1"#);
     let mut config = config();
     config.resp.password_file = Some(folder.path().join("nowhere"));
-    assert!(matches!(start(&config).await, Err(Error::Secret { .. })));
+    assert!(matches!(start(&config).await, Err(Error::Net(tidegate_net::Error::Secret { .. }))));
 }

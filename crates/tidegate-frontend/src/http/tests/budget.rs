@@ -6,9 +6,9 @@ use std::task::{Context, Poll};
 
 use axum::body::{Bytes, HttpBody};
 use http_body::Frame;
+use tidegate_net::budget::FREE_BYTES;
 
 use super::*;
-use crate::door::FREE_BYTES;
 
 /// A body that begins and never ends.
 struct Endless(Option<Bytes>);

@@ -13,12 +13,7 @@ pub(super) fn request() -> impl Strategy<Value = RateLimitRequest<'static>> {
     let domain = prop_oneof![8 => Just("mesh".to_owned()), 1 => Just(String::new()), 1 => any::<String>()];
     let hits = prop_oneof![3 => Just(0), 3 => 1..5_u64, 1 => any::<u64>()];
     (domain, prop::collection::vec(asked(), 0..5), hits).prop_map(|(domain, descriptors, hits)| {
-        RateLimitRequest {
-            domain: leaked(domain),
-            descriptors: descriptors.into(),
-            hits,
-            ..RateLimitRequest::default()
-        }
+        RateLimitRequest { domain: leaked(domain), descriptors: descriptors.into(), hits }
     })
 }
 

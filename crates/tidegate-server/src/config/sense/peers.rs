@@ -45,7 +45,7 @@ fn open(peer: &TrustedPeer, config: &Config) -> Option<String> {
 
 fn unproved(peer: &TrustedPeer, config: &Config) -> Option<String> {
     peer.certificate.as_ref()?;
-    if config.tls.client_authorities.is_none() {
+    if config.tls.files.client_authorities.is_none() {
         return Some(
             "a peer is known by its certificate, but nobody has to show one; set tls.client_authorities"
                 .to_owned(),

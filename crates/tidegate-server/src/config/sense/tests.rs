@@ -1,5 +1,5 @@
 use super::*;
-use crate::config::{Shown, Tls, Trust};
+use crate::config::{Shown, Tls, TlsFiles, Trust};
 
 fn said(config: &Config) -> String {
     check(config).unwrap_err().to_string()
@@ -20,9 +20,10 @@ fn certificates_that_must_be_shown_need_somebody_to_vouch_for_them() {
     check(&config).unwrap();
     config.given.insert("tls.clients");
     assert!(said(&config).starts_with("tls.clients: nobody is asked for a certificate"));
-    config.tls.clients = Clients::May;
+    config.tls.files.clients = ClientCertificates::Optional;
     check(&config).unwrap();
-    config.tls = Tls { client_authorities: Some("ca.crt".into()), ..Tls::default() };
+    let files = TlsFiles { client_authorities: Some("ca.crt".into()), ..TlsFiles::default() };
+    config.tls = Tls { files, ..Tls::default() };
     check(&config).unwrap();
 }
 
@@ -31,7 +32,7 @@ fn doors_that_should_be_encrypted_need_a_certificate() {
     let mut config = Config::default();
     config.given.insert("tls.doors");
     assert!(said(&config).contains("set tls.certificate and tls.private_key"));
-    config.tls.certificate = Some("server.crt".into());
+    config.tls.files.certificate = Some("server.crt".into());
     check(&config).unwrap();
 }
 
@@ -80,12 +81,12 @@ fn a_certificate_is_shown_only_where_a_door_is_encrypted() {
     let read = |encrypted: &[&'static str], known_at: Option<&[&'static str]>| {
         let doors = known_at.map(<[_]>::to_vec);
         let mut config = trusting(TrustedPeer { doors, ..certified() });
-        config.tls = Tls {
+        let files = TlsFiles {
             certificate: Some("server.crt".into()),
             client_authorities: Some("ca.crt".into()),
-            doors: encrypted.to_vec(),
-            ..Tls::default()
+            ..TlsFiles::default()
         };
+        config.tls = Tls { files, doors: encrypted.to_vec() };
         check(&config).map_err(|error| error.to_string())
     };
     assert_eq!(read(&["grpc"], None), Ok(()), "it is known where it can be");
@@ -103,7 +104,7 @@ fn a_certificate_is_shown_only_where_a_door_is_encrypted() {
 #[test]
 fn doors_that_are_off_and_set_up_are_noticed() {
     let mut config = Config::default();
-    config.tls.certificate = Some("server.crt".into());
+    config.tls.files.certificate = Some("server.crt".into());
     assert_eq!(idle(&config), [], "the Redis protocol is off and encrypted, both by default");
     config.given.insert("tls.doors");
     config.trust.doors = vec!["http", "resp"];
@@ -137,6 +138,8 @@ fn tells_open_public_doors() {
     config.listen.grpc = Some(([127, 0, 0, 1], 8081).into());
     assert_eq!(open(&config), [""; 0]);
     let certificate = Some("server.crt".into());
-    let tls = Tls { certificate, client_authorities: Some("ca.crt".into()), ..Tls::default() };
+    let client_authorities = Some("ca.crt".into());
+    let files = TlsFiles { certificate, client_authorities, ..TlsFiles::default() };
+    let tls = Tls { files, ..Tls::default() };
     assert_eq!(open(&Config { tls, ..Config::default() }), [""; 0], "certificates are proof");
 }
