@@ -56,7 +56,7 @@ struct PartialBody<'b> {
 impl PartialBody<'_> {
     fn push(&mut self, data: Bytes) -> Result<(), BodyError> {
         if self.first.is_empty() && self.bytes.is_empty() {
-            self.make_room(0, data.len(), data.len())?;
+            self.pay_for(0, data.len(), data.len())?;
             self.first = data;
             return Ok(());
         }
@@ -66,7 +66,7 @@ impl PartialBody<'_> {
         // Doubles, as vectors do, but stays free of charge as long as the bytes fit in the free ones.
         let max = if needed <= FREE_BYTES { self.max.min(FREE_BYTES) } else { self.max };
         let capacity = needed.max(paid.saturating_mul(2).min(max));
-        self.make_room(paid, needed, if needed <= paid { paid } else { capacity })?;
+        self.pay_for(paid, needed, if needed <= paid { paid } else { capacity })?;
         self.bytes.extend_from_slice(&first);
         self.bytes.extend_from_slice(&data);
         Ok(())
@@ -80,7 +80,7 @@ impl PartialBody<'_> {
     }
 
     /// Takes the bytes from the budget before they are allocated, less those paid for or free.
-    fn make_room(&mut self, paid: usize, needed: usize, capacity: usize) -> Result<(), BodyError> {
+    fn pay_for(&mut self, paid: usize, needed: usize, capacity: usize) -> Result<(), BodyError> {
         if needed > self.max {
             return Err(BodyError::TooLarge);
         }

@@ -77,7 +77,7 @@ pub async fn serve<H: ConnectionHandler>(
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    if has_room(&stream, handler.listener(), connections.len()) {
+                    if is_admitted(&stream, handler.listener(), connections.len()) {
                         let slot = cores.slot();
                         let core = slot.handle();
                         connections.spawn_on(log_end(stream, Arc::clone(&handler), slot, phase.clone()), &core);
@@ -98,9 +98,9 @@ pub async fn serve<H: ConnectionHandler>(
     }
 }
 
-/// Counts a new connection. One that finds no room is closed at once, which is better for the peer
-/// than to wait in the backlog.
-fn has_room(stream: &TcpStream, listener: &ListenerConfig, open: usize) -> bool {
+/// Whether a new connection may stay, which is counted. One too many is closed at once: that is better
+/// for the peer than a wait in the backlog.
+fn is_admitted(stream: &TcpStream, listener: &ListenerConfig, open: usize) -> bool {
     if open >= listener.limits.connections {
         listener.counts.refused.fetch_add(1, Relaxed);
         return false;

@@ -24,9 +24,9 @@ pub(super) struct ConnectionActivity {
     state: Mutex<ActivityState>,
 }
 
-/// Unsent answers belong to a generation. Invariant: all of `stale` are older than `generation_start`,
-/// and a new generation starts only when `stale` is zero. So an answer that is stuck is found after at
-/// most two timeouts, at the cost of two counters, however many answers the peer takes meanwhile.
+/// Unsent answers belong to a generation. Invariant: all of `stale` are older than
+/// `generation_start`, and a new generation starts only when `stale` is zero. A stuck answer is thus
+/// found after at most two timeouts, however many other answers the peer reads.
 #[derive(Debug)]
 struct ActivityState {
     /// Requests without an answer.

@@ -25,18 +25,19 @@ pub(super) fn answer<A: HttpApp>(
     let open = OpenRequest::new(activity);
     let admitted = Admitted::new(&server, activity, &request);
     // Without bytes for its head or a place for its stream, the application is not asked.
-    let (begun, stream) = match admitted {
-        Ok(Admitted { head, stream }) => (Some((server.app.begin(request, connection), head)), stream),
-        Err(BudgetExhausted) => (None, None),
+    let (begun, Admitted { head, stream }) = match admitted {
+        Ok(admitted) => (Some(server.app.begin(request, connection)), admitted),
+        Err(BudgetExhausted) => (None, Admitted::default()),
     };
     async move {
         let response = match begun {
             None => server.app.busy(),
-            Some((begun, _head)) => {
+            Some(begun) => {
                 let timeout = server.listener.limits.request_timeout;
                 settled(&server, within(timeout, server.app.finish(begun)).await)
             }
         };
+        drop(head);
         Ok(match stream {
             Some(permit) => response.map(|body| AnswerBody::stream(body, permit, &server.budget)),
             None => accounted(&server, response, open),
@@ -45,6 +46,7 @@ pub(super) fn answer<A: HttpApp>(
 }
 
 /// What a request takes before the application sees it.
+#[derive(Default)]
 struct Admitted {
     /// The bytes of a long head. Boxed to keep the future of the answer small: most heads are short.
     head: Option<Box<HeldBytes>>,
@@ -58,7 +60,7 @@ impl Admitted {
         request: &Request<Incoming>,
     ) -> Result<Self, BudgetExhausted> {
         let stream = match server.app.kind(request) {
-            RequestKind::HeadDropped => return Ok(Self { head: None, stream: None }),
+            RequestKind::HeadDropped => return Ok(Self::default()),
             RequestKind::HeadKept => None,
             RequestKind::Stream => Some(StreamPermit::acquire(activity).ok_or(BudgetExhausted)?),
         };

@@ -13,7 +13,7 @@ use crate::budget::{FREE_BYTES, HeldBytes, ListenerBudget};
 /// The body of an answer, with the accounting of its bytes.
 ///
 /// Invariant: the guards travel with the bytes, not with the body. hyper drops a body once it has
-/// read it, but keeps its bytes until the peer has room for them.
+/// read it, but keeps its bytes until the peer takes them.
 pub(super) struct AnswerBody<A: HttpApp> {
     content: A::Body,
     accounting: Accounting,
@@ -46,7 +46,7 @@ struct GuardedBytes<B> {
 pub(super) struct BudgetExhausted;
 
 impl<A: HttpApp> AnswerBody<A> {
-    /// A body of known length. Returns the request if the budget has no room for the answer.
+    /// A body of known length. Returns the request if the budget is exhausted.
     pub(super) fn whole(
         content: A::Body,
         open: OpenRequest,

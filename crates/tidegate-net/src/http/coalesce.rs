@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::activity::ConnectionActivity;
 use super::turn_clock::current_turn;
 
-/// Bytes that a connection reads in one turn, so that a peer that never pauses gets no more than others.
+/// Bytes that a connection reads in one turn. A peer that never pauses gets no more than others.
 const MAX_PER_TURN: usize = 64 << 10;
 
 /// A stream that does not offer vectored writes. With them, hyper would make one system call per

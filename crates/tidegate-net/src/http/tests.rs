@@ -111,7 +111,7 @@ fn patient(drops_heads: bool, reading: Duration) -> HttpListener<TestApp> {
     server
 }
 
-/// The stream window has no room for a byte of an answer, or for one.
+/// With a stream window of no byte, and of one.
 #[tokio::test(start_paused = true)]
 async fn closes_http2_peers_with_unread_answers() {
     const DATA: u8 = 0;
