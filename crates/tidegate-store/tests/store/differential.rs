@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use tidegate_core::{Key, Limit, Pay, Plan, Rate, Ticket, Timestamp, Window};
-use tidegate_store::{Answer, AtEnd, Hold, Memory, Reference, Store as _};
+use tidegate_store::{Answer, AtEnd, Hold, Memory, Reference};
 
 const START: Timestamp = Timestamp::from_micros(1_790_000_000_000_000);
 
@@ -110,7 +110,7 @@ fn compare(events: &[Event], memory: &Memory) -> Result<(), TestCaseError> {
                 let at_once = plan
                     .charges()
                     .find(|charge| charge.pay == Pay::IfAdmitted && charge.group == 0 && charge.cost > 0)
-                    .and_then(|charge| memory.decide_one_at_once(charge.key, charge.limit, charge.cost, now));
+                    .and_then(|charge| memory.decide_one_now(charge.key, charge.limit, charge.cost, now));
                 let ours = match at_once {
                     Some(verdict) => Ok(Answer::to_one(plan.ticket(), verdict)),
                     None => memory.decide_now(&plan, now),
