@@ -44,7 +44,8 @@ pub struct Plan {
     ticket: Ticket,
     keys: Keys,
     entries: SmallVec<[Entry; 4]>,
-    /// A bit for each length that a key has, modulo 64: keys of other lengths are new.
+    /// A bit for each length that a key has, modulo 64: keys of other lengths are new. To compare all keys takes 5 to 8 % more
+    /// instructions (`examples/instructions.rs` of the store, cases `made` and `made-four`).
     lengths: u64,
     groups: u16,
     class: Class,

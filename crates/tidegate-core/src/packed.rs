@@ -11,7 +11,7 @@ use crate::rate::Mark;
 use crate::state::{Form, State};
 use crate::time::Timestamp;
 
-mod swift;
+mod step;
 
 /// Bits of a narrow state, and of the first word of a wide one.
 pub const PACKED_BITS: u32 = 52;

@@ -37,7 +37,7 @@ pub mod history;
 pub mod conformance;
 
 pub use contract::{Act, Answer, AtEnd, Done, Hold, Settlement, Store, StoreError, Verdicts};
-pub use memory::{Few, Memory};
+pub use memory::{Memory, PlainCharge};
 pub use reference::Reference;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

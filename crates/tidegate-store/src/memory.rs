@@ -18,12 +18,11 @@ mod warmer;
 mod pool;
 mod eviction;
 mod directory;
-mod seat;
+mod lookup;
 mod table;
 mod held;
 mod mixed;
-mod swift;
-mod quick;
+mod optimistic;
 mod overflow;
 mod carried;
 pub mod checkpoint;
@@ -42,7 +41,7 @@ use crate::ways::{self, Desk, Intent, Pending};
 use carried::Carried;
 use held::Held;
 pub(crate) use mixed::Mixed;
-pub use swift::Few;
+pub use optimistic::PlainCharge;
 use table::Table;
 
 /// The byte cap of [`Memory::new`].
@@ -99,15 +98,14 @@ impl Memory {
     /// [`crate::Store::decide`] without a future.
     pub fn decide_now(&self, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
         ways::give_back_what_ended(self, now);
-        if let Some(answer) = quick::decide(&self.table, plan, now, |key| self.is_in_the_rest(key)) {
+        if let Some(answer) = optimistic::decide(&self.table, plan, now, |key| self.is_in_the_rest(key)) {
             return Ok(answer);
         }
         let seated = self.seated(plan, now);
         ways::decide(self, seated.as_ref().unwrap_or(plan), now)
     }
 
-    /// Decides a plan of one charge that pays if it is admitted, if its counter is in the table or can be; `None` if it has to
-    /// be asked as a plan.
+    /// Decides a plan of one charge without a plan; `None` if it has to be asked as one.
     #[inline]
     pub fn decide_one_now(
         &self,
@@ -116,18 +114,21 @@ impl Memory {
         cost: u64,
         now: Timestamp,
     ) -> Option<Verdict> {
-        ways::give_back_what_ended(self, now);
-        quick::decide_one(&self.table, (key, limit, cost), now, |key| self.is_in_the_rest(key))
-    }
-
-    /// Decides about a few charges together, up to four, each of which pays if all are admitted, if their counters are all in
-    /// the table and all of them pass; `None` if they have to be asked as a plan.
-    pub fn decide_few_now(&self, charges: &Few<'_>, now: Timestamp) -> Option<Verdicts> {
-        ways::give_back_what_ended(self, now);
-        if charges.len() > 4 || charges.iter().any(|(.., cost)| *cost == 0) {
+        if cost == 0 {
             return None;
         }
-        swift::decide_few(&self.table, charges, now)
+        ways::give_back_what_ended(self, now);
+        let charge = PlainCharge { key, limit, cost };
+        optimistic::decide_one(&self.table, charge, now, |key| self.is_in_the_rest(key))
+    }
+
+    /// Decides charges together without a plan, if all of them pass; `None` if they have to be asked as one. They are
+    /// admitted all together or not at all, at most 16 of them.
+    pub fn decide_few_now(&self, charges: &[PlainCharge<'_>], now: Timestamp) -> Option<Verdicts> {
+        ways::give_back_what_ended(self, now);
+        let verdicts =
+            optimistic::decide_together(&self.table, charges, now, |key| self.is_in_the_rest(key))?;
+        verdicts.iter().all(Verdict::allowed).then_some(verdicts)
     }
 
     /// How many counters of each [share](tidegate_core::Limit::in_share) were dropped while they counted, since the store

@@ -231,6 +231,7 @@ fn decide_unless_known(
 }
 
 /// The reservations, after those that have ended are dealt with. Always locked before anything else.
+#[inline(never)]
 fn reservations_at<D: Desk>(desk: &D, now: Timestamp) -> MutexGuard<'_, Reservations> {
     let mut reservations = locked(&desk.pending().reservations);
     while let Some(ended) = reservations.pop_ended(now) {

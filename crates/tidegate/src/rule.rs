@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use tidegate_core::{
     EncodedParts, Limit, Plan, PlanError, PreparedKey, ShortKey, ShortRoom, Timestamp, Verdict,
 };
-use tidegate_store::{Few, Memory, Verdicts};
+use tidegate_store::{Memory, PlainCharge, Verdicts};
 
 use crate::Error;
 
@@ -108,14 +108,15 @@ impl Ask<'_, '_> {
 /// Decides about a few asks together, if the store has a short way for them.
 pub(crate) fn decide_few(store: &Memory, asks: &[Ask<'_, '_>], now: Timestamp) -> Option<Verdicts> {
     let mut rooms = [ShortRoom::default(); 4];
-    let mut few = Few::new();
     if asks.len() > rooms.len() {
         return None;
     }
+    let mut charges: SmallVec<[PlainCharge<'_>; 4]> = SmallVec::new();
     for (ask, room) in asks.iter().zip(&mut rooms) {
-        few.push((ask.rule.short.as_ref()?.encode(ask.key, room)?, &ask.rule.counted, ask.cost));
+        let key = ask.rule.short.as_ref()?.encode(ask.key, room)?;
+        charges.push(PlainCharge { key, limit: &ask.rule.counted, cost: ask.cost });
     }
-    store.decide_few_now(&few, now)
+    store.decide_few_now(&charges, now)
 }
 
 /// The asks as a plan, filled in place.

@@ -1,4 +1,7 @@
 //! The keys of a plan, one behind the other.
+//!
+//! A `SmallVec` of as many bytes takes 15 % more instructions for a plan of one or four charges, made and decided
+//! (`examples/instructions.rs` of the store, cases `made` and `made-four`).
 
 use super::short::SHORT_BYTES;
 

@@ -87,9 +87,8 @@ proptest! {
                 Step::Charge(cost) => {
                     let mut other = state.clone();
                     let before = packing.pack(&limit, &state, now);
-                    let swiftly = before
-                        .filter(|_| !packing.is_wide())
-                        .and_then(|before| packing.step_swiftly((&limit, &limit), before.word, now, cost));
+                    let stepped =
+                        before.and_then(|before| packing.step_packed((&limit, &limit), before, now, cost));
                     let judged = limit.judge(&other, now, cost);
                     if judged.allowed() {
                         limit.charge(&mut other, now, cost, Ticket::default());
@@ -97,13 +96,8 @@ proptest! {
                     let verdict = limit.step(&mut state, now, cost).unwrap();
                     prop_assert_eq!((&state, verdict), (&other, limit.verdict(&other, now, judged)));
                     let left = packing.pack(&limit, &state, now).filter(|_| verdict.allowed());
-                    let swiftly_wide = before
-                        .and_then(|before| packing.step_wide_swiftly((&limit, &limit), before, now, cost));
-                    if let Some(told) = swiftly_wide {
-                        prop_assert_eq!(told, (left, verdict));
-                    }
-                    if let Some(told) = swiftly {
-                        prop_assert_eq!(told, (left.map(|left| left.word), verdict));
+                    if let Some(stepped) = stepped {
+                        prop_assert_eq!(stepped, (left, verdict));
                     }
                     if judged.allowed() {
                         let packed = packing.pack(&limit, &state, now);
@@ -130,7 +124,7 @@ proptest! {
 }
 
 #[test]
-fn common_limits_go_the_swift_way() {
+fn common_limits_are_stepped_while_packed() {
     let now = Timestamp::from_micros(START_US);
     for limit in [limits()[3], limits()[4]].into_iter().chain([
         Limit::gcra(Rate::new(1, Duration::from_secs(60)).unwrap(), 30).unwrap(),
@@ -138,9 +132,9 @@ fn common_limits_go_the_swift_way() {
         Limit::sliding_window(100, Duration::from_secs(60)).unwrap(),
     ]) {
         let packing = Packing::of(&limit).unwrap();
-        let is_swift = packing.step_swiftly((&limit, &limit), 0, now, 1).is_some();
-        assert_eq!(is_swift, limit != limits()[3], "{limit:?}");
-        assert_eq!(packing.step_swiftly((&limit, &limit), 0, now, limit.capacity() + 1), None, "{limit:?}");
+        let step = |cost| packing.step_packed((&limit, &limit), Packed::default(), now, cost);
+        assert_eq!(step(1).is_some(), limit != limits()[3], "{limit:?}");
+        assert_eq!(step(limit.capacity() + 1), None, "{limit:?}");
     }
 }
 

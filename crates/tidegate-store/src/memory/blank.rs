@@ -16,10 +16,10 @@ impl<'a> Blank<'a> {
     /// the second, and the rest in the stash: so most of them are found at the first look.
     pub(super) fn fill(&self, mut contents: Vec<Content>) -> bool {
         for choice in 0..2 {
-            contents.retain(|content| !self.width.put(self.candidates(content.hash)[choice], *content));
+            contents.retain(|content| !self.width.put(self.candidates(content.hash())[choice], *content));
         }
         contents.into_iter().all(|content| {
-            let [.., stash, other] = self.candidates(content.hash);
+            let [.., stash, other] = self.candidates(content.hash());
             let has_more = self.width.free(stash) >= self.width.free(other);
             let [first, second] = if has_more { [stash, other] } else { [other, stash] };
             self.width.put(first, content) || self.width.put(second, content) || self.displace(content)
@@ -28,11 +28,11 @@ impl<'a> Blank<'a> {
 
     /// Gives a counter the place of one that finds another in its other line.
     fn displace(&self, content: Content) -> bool {
-        let [first, second, ..] = self.candidates(content.hash);
+        let [first, second, ..] = self.candidates(content.hash());
         let mut rivals = [first, second].into_iter().flat_map(|line| self.width.slots(line));
         rivals.by_ref().filter(|slot| slot.try_lock()).any(|slot| {
             let moved = slot.held().is_some_and(|held| {
-                let [one, other, ..] = self.candidates(held.hash);
+                let [one, other, ..] = self.candidates(held.hash());
                 self.width.put(one, held) || self.width.put(other, held)
             });
             if moved {
@@ -65,7 +65,7 @@ mod tests {
     fn counters(seed: u64, count: usize) -> Vec<Content> {
         let hasher = siphasher::sip::SipHasher13::new_with_keys(seed, 4);
         let hash = |index: usize| Hash::new(hasher.hash(&index.to_le_bytes()));
-        (0..count).map(|index| Content { hash: hash(index), number: 1, packed: Packed::default() }).collect()
+        (0..count).map(|index| Content::new(hash(index), 1, Packed::default())).collect()
     }
 
     #[test]
@@ -78,7 +78,7 @@ mod tests {
                 let contents = counters(seed, pages * Width::Narrow.slots_per_page() * 7 / 10);
                 assert!(blank.fill(contents.clone()), "{pages} pages, seed {seed}");
                 let stands_in = |content: &Content, choice: usize| {
-                    blank.width.find_in(blank.candidates(content.hash)[choice], content.hash).is_some()
+                    blank.width.find_in(blank.candidates(content.hash())[choice], content.hash()).is_some()
                 };
                 let first = contents.iter().filter(|content| stands_in(content, 0)).count();
                 assert!(first * 100 > contents.len() * 80, "{first} of {}", contents.len());

@@ -10,8 +10,8 @@ use std::sync::atomic::Ordering;
 use smallvec::SmallVec;
 use tidegate_core::{Limit, Outcome, State, Timestamp};
 
+use super::lookup::SlotLookup;
 use super::registry::{Registered, Registry};
-use super::seat::Seat;
 use super::slot::{Content, Hash, Slot};
 
 /// Who has used so many thousandths of a limit is not dropped for somebody new.
@@ -44,20 +44,20 @@ struct Rival<'a> {
 }
 
 /// Drops the rival that matters least.
-pub(super) fn make_room(registry: &Registry, seat: &Seat<'_>, need: Need<'_>) -> Room {
-    let rivals: SmallVec<[Rival<'_>; 16]> = seat
+pub(super) fn make_room(registry: &Registry, lookup: &SlotLookup<'_>, need: Need<'_>) -> Room {
+    let rivals: SmallVec<[Rival<'_>; 16]> = lookup
         .segment
-        .rivals(seat.hash)
+        .rivals(lookup.hash)
         .filter_map(|slot| {
             let content = slot.look(|| true)?;
-            Some(Rival { slot, content, entry: registry.get(content.number)? })
+            Some(Rival { slot, content, entry: registry.get(content.number())? })
         })
         .collect();
     let part = part_of_each(&rivals, need.share);
     let held_by = |share: u32| rivals.iter().filter(|rival| rival.entry.limit.share() == share).count();
     let weighed = rivals
         .iter()
-        .filter(|rival| !need.pinned.contains(&rival.content.hash))
+        .filter(|rival| !need.pinned.contains(&rival.content.hash()))
         .filter(|rival| held_by(rival.entry.limit.share()) >= part)
         .map(|rival| (rival.weight(need.now), rival));
     let Some(((used, empty_at), least)) = weighed.min_by_key(|(weight, _)| *weight) else {
@@ -67,8 +67,8 @@ pub(super) fn make_room(registry: &Registry, seat: &Seat<'_>, need: Need<'_>) ->
         return Room::OnlyOffenders;
     }
     if least.slot.lock_as(least.content) {
-        if seat.segment.is_current() {
-            seat.segment.remove(least.slot);
+        if lookup.segment.is_current() {
+            lookup.segment.remove(least.slot);
             least.entry.evicted.fetch_add(u64::from(empty_at > need.now.as_micros()), Ordering::Relaxed);
         } else {
             least.slot.unlock();

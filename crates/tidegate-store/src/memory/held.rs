@@ -4,9 +4,8 @@ use smallvec::SmallVec;
 use tidegate_core::{Plan, State, Timestamp};
 
 use super::eviction::Need;
-use super::page::Width;
+use super::lookup::SlotLookup;
 use super::registry::Registered;
-use super::seat::Seat;
 use super::slot::{Content, Hash, Slot};
 use super::table::{Claim, Table};
 use crate::ways::Intent;
@@ -25,7 +24,7 @@ pub(super) struct Held<'a> {
 }
 
 struct Counter<'a> {
-    seat: Seat<'a>,
+    lookup: SlotLookup<'a>,
     state: State,
     /// The charge that changed it last.
     changed_by: Option<usize>,
@@ -58,19 +57,19 @@ impl<'a> Held<'a> {
                 held.of.push(held.of[twin]);
                 continue;
             }
-            let mut seat = table.find(hashes[index], Table::likely_width(plan.get(index).limit), now);
-            let there = seat.is_taken()
+            let mut lookup = table.find(hashes[index], Table::likely_width(plan.get(index).limit), now);
+            let there = lookup.is_found()
                 || intent == Intent::Charge
                     && !is_elsewhere(index)
                     && held.entries[index].is_some_and(|entry| {
                         let share = entry.limit.share();
                         let need = Need { share, now, pinned: &hashes };
-                        table.claim(&mut seat, entry, need) == Claim::Made
+                        table.claim(&mut lookup, entry, need) == Claim::Made
                     });
             held.of.push(there.then_some(held.counters.len()));
             if there {
                 held.counters.push(Counter {
-                    seat,
+                    lookup,
                     state: State::EMPTY,
                     changed_by: None,
                     locked: false,
@@ -84,11 +83,11 @@ impl<'a> Held<'a> {
 
     fn lock(&mut self, now: Timestamp) -> Result<(), Moved> {
         let mut order: SmallVec<[usize; 8]> = (0..self.counters.len()).collect();
-        order.sort_by_key(|index| self.counters[*index].seat.order());
+        order.sort_by_key(|index| self.counters[*index].lookup.order());
         for index in order {
             let counter = &mut self.counters[index];
-            counter.locked = counter.seat.lock();
-            let Some(content) = counter.seat.slot().filter(|_| counter.locked).and_then(Slot::held) else {
+            counter.locked = counter.lookup.lock();
+            let Some(content) = counter.lookup.slot().filter(|_| counter.locked).and_then(Slot::held) else {
                 return Err(Moved);
             };
             counter.state = self.table.state(content, now);
@@ -128,11 +127,11 @@ impl<'a> Held<'a> {
             let counter = &mut self.counters[place];
             counter.locked = false;
             match (changed_by, packed) {
-                _ if counter.forgotten => counter.seat.unlock_free(),
-                (Some(_), Some(content)) => counter.seat.unlock_with(content),
-                (None, _) => counter.seat.unlock(),
+                _ if counter.forgotten => counter.lookup.unlock_free(),
+                (Some(_), Some(content)) => counter.lookup.unlock_with(content),
+                (None, _) => counter.lookup.unlock(),
                 (Some(_), None) => {
-                    counter.seat.unlock_free();
+                    counter.lookup.unlock_free();
                     let index = self.of.iter().position(|of| *of == Some(place)).unwrap_or(0);
                     spilled.push(Spilled { index, state: std::mem::take(&mut counter.state) });
                 }
@@ -143,18 +142,18 @@ impl<'a> Held<'a> {
 
     fn pack(&self, place: usize, charge: usize, now: Timestamp) -> Option<Content> {
         let (entry, counter) = (self.entries[charge]?, &self.counters[place]);
-        if entry.packing.is_wide() != (counter.seat.width() == Width::Wide) {
+        if entry.width() != counter.lookup.width() {
             return None;
         }
         let packed = entry.packing.pack(&entry.limit, &counter.state, now)?;
-        Some(Content { hash: counter.seat.hash, number: entry.number, packed })
+        Some(Content::new(counter.lookup.hash, entry.number, packed))
     }
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
         for counter in self.counters.iter().filter(|counter| counter.locked) {
-            counter.seat.unlock();
+            counter.lookup.unlock();
         }
     }
 }

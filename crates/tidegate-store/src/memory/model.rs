@@ -7,8 +7,8 @@ use std::time::Duration;
 use loom::thread;
 use tidegate_core::{Key, Limit, Plan, Timestamp, Window};
 
+use super::optimistic;
 use super::page::Width;
-use super::quick;
 use super::table::Table;
 
 const NOW: Timestamp = Timestamp::from_micros(1_790_000_000_000_000);
@@ -33,7 +33,7 @@ fn plan(keys: &[u8], amount: u64) -> Plan {
 
 fn passes(table: &Table, keys: &[u8], amount: u64) -> bool {
     loop {
-        if let Some(answer) = quick::decide(table, &plan(keys, amount), NOW, |_| false) {
+        if let Some(answer) = optimistic::decide(table, &plan(keys, amount), NOW, |_| false) {
             return answer.allowed();
         }
         thread::yield_now();
@@ -43,11 +43,11 @@ fn passes(table: &Table, keys: &[u8], amount: u64) -> bool {
 /// How much of a key's limit is used.
 fn used(table: &Table, key: u8, amount: u64) -> u64 {
     let plan = plan(&[key], amount);
-    let seat = table.find(table.hash(plan.get(0).key), Width::Narrow, NOW);
-    if !seat.is_taken() {
+    let lookup = table.find(table.hash(plan.get(0).key), Width::Narrow, NOW);
+    if !lookup.is_found() {
         return 0;
     }
-    let state = table.state(seat.look().unwrap(), NOW);
+    let state = table.state(lookup.read().unwrap(), NOW);
     let limit = plan.get(0).limit;
     amount - limit.verdict(&state, NOW, tidegate_core::Outcome::Allowed).remaining
 }

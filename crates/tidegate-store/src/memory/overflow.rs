@@ -43,13 +43,13 @@ impl Memory {
         (now, pinned): (Timestamp, &[Hash]),
     ) -> Option<KeyBuf> {
         let entry = self.table.registry.enter(charge.limit)?;
-        let mut seat = self.table.find(hash, Table::likely_width(charge.limit), now);
-        if seat.is_taken() || charge.cost == 0 || self.is_in_the_rest(charge.key) {
+        let mut lookup = self.table.find(hash, Table::likely_width(charge.limit), now);
+        if lookup.is_found() || charge.cost == 0 || self.is_in_the_rest(charge.key) {
             return None;
         }
         let share = entry.limit.share();
         let need = Need { share, now, pinned };
-        if self.table.claim(&mut seat, entry, need) != Claim::OnlyOffenders {
+        if self.table.claim(&mut lookup, entry, need) != Claim::OnlyOffenders {
             return None;
         }
         let (share, bucket) = (share.to_be_bytes(), (hash.bits() % BUCKETS).to_be_bytes());

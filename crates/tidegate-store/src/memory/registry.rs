@@ -7,6 +7,7 @@ use std::sync::{OnceLock, PoisonError, RwLock};
 
 use tidegate_core::{Limit, Packing, State, Timestamp};
 
+use super::page::Width;
 use super::slot::{Content, MAX_NUMBER};
 
 const PER_BLOCK: usize = 256;
@@ -122,13 +123,13 @@ impl Registry {
 
     /// The state in a slot; an empty one if nobody knows its limit, which cannot be.
     pub(super) fn state(&self, content: Content, now: Timestamp) -> State {
-        self.get(content.number).map_or(State::EMPTY, |entry| entry.state(content, now))
+        self.get(content.number()).map_or(State::EMPTY, |entry| entry.state(content, now))
     }
 
     /// Whether nothing in the slot counts any more. `untouched_us` is for how long it was certainly not written.
     pub(super) fn is_empty(&self, content: Content, now: Timestamp, untouched_us: u64) -> bool {
-        let Some(entry) = self.get(content.number) else { return true };
-        untouched_us >= entry.packing.life_us() || entry.packing.is_spent(&entry.limit, content.packed, now)
+        let Some(entry) = self.get(content.number()) else { return true };
+        untouched_us >= entry.packing.life_us() || entry.packing.is_spent(&entry.limit, content.packed(), now)
     }
 
     const fn place(number: u16) -> (usize, usize) {
@@ -173,6 +174,12 @@ impl Hasher for Mix {
 }
 
 impl Registered {
+    /// How wide the slots of its counters are.
+    #[inline]
+    pub(super) const fn width(&self) -> Width {
+        if self.packing.is_wide() { Width::Wide } else { Width::Narrow }
+    }
+
     /// Whether its counters may stand among those of the other width: limits of one share may follow each other on a counter.
     #[inline]
     pub(super) fn has_both_widths(&self) -> bool {
@@ -180,6 +187,6 @@ impl Registered {
     }
 
     pub(super) fn state(&self, content: Content, now: Timestamp) -> State {
-        self.packing.unpack(&self.limit, content.packed, now)
+        self.packing.unpack(&self.limit, content.packed(), now)
     }
 }

@@ -14,7 +14,7 @@ use super::arena::Line;
 use super::page::{LINES_PER_PAGE, MAIN_LINES, Width, scaled, within};
 use super::pool::Pages;
 use super::registry::Registry;
-use super::slot::{Content, Glance, Hash, Slot};
+use super::slot::{Content, Hash, Slot};
 use super::sync::{AtomicU64, Ordering, pause};
 
 /// The most pages of a segment.
@@ -39,51 +39,6 @@ pub(super) struct Segment<'a> {
     lines: &'a [Line],
     header: Header,
     width: Width,
-}
-
-/// The line where a narrow counter most likely stands.
-#[derive(Clone, Copy)]
-pub(super) struct Aim<'a> {
-    hash: Hash,
-    line: &'a Line,
-    segment: Segment<'a>,
-}
-
-/// A segment's header when somebody looked.
-#[derive(Clone, Copy)]
-pub(super) struct Stamp<'a> {
-    entry: &'a Line,
-    header: Header,
-}
-
-impl<'a> Aim<'a> {
-    /// Asks for the line, so that it is on its way from memory.
-    #[inline]
-    pub(super) fn prefetch(self) {
-        self.line.prefetch();
-    }
-
-    /// The counter's slot, and what lay in it while it was the counter's.
-    #[inline]
-    pub(super) fn find(self) -> Option<(Slot<'a>, Glance)> {
-        let found = Width::Narrow.find_in(self.line, self.hash);
-        let slot = found.or_else(|| self.segment.find_further(self.hash))?;
-        let seen = slot.glance();
-        seen.is_of(self.hash).then_some((slot, seen))
-    }
-
-    #[inline]
-    pub(super) const fn stamp(self) -> Stamp<'a> {
-        Stamp { entry: self.segment.entry, header: self.segment.header }
-    }
-}
-
-impl Stamp<'_> {
-    /// Whether nobody has changed the segment since.
-    #[inline]
-    pub(super) fn is_current(self) -> bool {
-        self.entry.0[HEADER].load(Ordering::Acquire) == self.header.0
-    }
 }
 
 /// What came of looking for a place for a new counter.
@@ -176,19 +131,16 @@ impl<'a> Segment<'a> {
         usize::try_from(self.entry.0[TALLY].load(Ordering::Relaxed) & 0xffff_ffff).unwrap_or(0)
     }
 
-    /// Where a counter stands.
+    /// The cache line where a counter most likely stands; `None` in a segment without pages.
     #[inline]
-    pub(super) fn find(self, hash: Hash) -> Option<Slot<'a>> {
-        if self.header.pages() == 0 {
-            return None;
-        }
-        self.width.find_in(self.line(hash.first()), hash).or_else(|| self.find_further(hash))
+    pub(super) fn first_line_of(self, hash: Hash) -> Option<&'a Line> {
+        (self.header.pages() > 0).then(|| self.line(hash.first()))
     }
 
-    /// Where to look for a counter of a narrow segment.
+    /// The slot of a counter, looked for in its first line before all others.
     #[inline]
-    pub(super) fn aim(self, hash: Hash) -> Option<Aim<'a>> {
-        (self.header.pages() > 0).then(|| Aim { hash, line: self.line(hash.first()), segment: self })
+    pub(super) fn find(self, first: &'a Line, hash: Hash) -> Option<Slot<'a>> {
+        self.width.find_in(first, hash).or_else(|| self.find_further(hash))
     }
 
     #[inline(never)]
@@ -197,21 +149,13 @@ impl<'a> Segment<'a> {
         further.into_iter().find_map(|line| self.width.find_in(line, hash))
     }
 
-    /// Asks for the line where a counter most likely stands, so that it is on its way from memory.
-    #[inline]
-    pub(super) fn prefetch(self, hash: Hash) {
-        if self.header.pages() > 0 {
-            self.line(hash.first()).prefetch();
-        }
-    }
-
     /// Finds a free place for a new counter, one that has emptied if need be. Whoever gives places to counters of one line
     /// holds the lock bit of the line's first slot meanwhile, so that no counter gets two.
     pub(super) fn claim(self, content: Content, judge: impl Fn(Content) -> bool) -> Claimed {
         if self.header.pages() == 0 {
             return if self.is_current() { Claimed::Full } else { Claimed::Changed };
         }
-        let lines = self.candidates(content.hash);
+        let lines = self.candidates(content.hash());
         let gate = self.width.slot(lines[0], 0);
         if !gate.lock(|| !self.is_current()) {
             return Claimed::Changed;
@@ -220,7 +164,7 @@ impl<'a> Segment<'a> {
             gate.unlock();
             return Claimed::Changed;
         }
-        if lines.iter().any(|line| self.width.find_in(line, content.hash).is_some()) {
+        if lines.iter().any(|line| self.width.find_in(line, content.hash()).is_some()) {
             gate.unlock();
             return Claimed::There;
         }

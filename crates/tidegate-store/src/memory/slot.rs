@@ -55,46 +55,14 @@ impl Hash {
     }
 }
 
-/// What a slot holds.
+/// What a slot holds, as it lies there: a counter, the number of the limit that left its state, and the packed state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Content {
-    pub(super) hash: Hash,
-    /// The number of the limit that left the state.
-    pub(super) number: u16,
-    pub(super) packed: Packed,
-}
-
-/// The name and the word of a narrow slot.
-#[derive(Clone, Copy)]
-pub(super) struct Glance {
+    /// Without the lock bit, never 0.
     name: u64,
     word: u64,
-}
-
-impl Glance {
-    /// Whether it is that counter's: the slot may have become another's since it was found.
-    #[inline]
-    pub(super) const fn is_of(self, hash: Hash) -> bool {
-        self.name & HASH_MASK == hash.0
-    }
-
-    /// The number of the limit that left the state.
-    #[inline]
-    pub(super) const fn number(self) -> u16 {
-        number(self.name, self.word)
-    }
-
-    #[inline]
-    pub(super) const fn packed(self) -> u64 {
-        self.word & WORD_MASK
-    }
-}
-
-/// The number of a limit, from where its bits are.
-#[inline]
-#[expect(clippy::cast_possible_truncation, reason = "of 15 bits")]
-const fn number(name: u64, word: u64) -> u16 {
-    (((name & !LOCK) >> HASH_BITS << LOW_BITS) | word >> PACKED_BITS) as u16
+    /// 0 in a narrow slot.
+    more: [u64; 2],
 }
 
 /// A place for a counter.
@@ -107,19 +75,38 @@ pub(super) struct Slot<'a> {
 }
 
 impl Content {
-    const fn name(self) -> u64 {
-        self.hash.0 | (self.number as u64 >> LOW_BITS) << HASH_BITS
+    pub(super) const fn new(hash: Hash, number: u16, packed: Packed) -> Self {
+        let name = hash.0 | (number as u64 >> LOW_BITS) << HASH_BITS;
+        Self { name, word: (number as u64) << PACKED_BITS | packed.word, more: packed.more }
     }
 
-    const fn word(self) -> u64 {
-        (self.number as u64) << PACKED_BITS | self.packed.word
+    /// What lies in a slot; `None` if it is free.
+    #[inline]
+    fn of(name: u64, word: u64, more: [u64; 2]) -> Option<Self> {
+        (name & HASH_MASK != 0).then_some(Self { name: name & !LOCK, word, more })
+    }
+
+    /// The same with another state, left by the same limit.
+    #[inline]
+    pub(super) const fn with(self, packed: Packed) -> Self {
+        Self { word: self.word & !WORD_MASK | packed.word, more: packed.more, ..self }
     }
 
     #[inline]
-    fn new(name: u64, word: u64, more: [u64; 2]) -> Option<Self> {
-        let hash = Hash(name & HASH_MASK);
-        let packed = Packed { word: word & WORD_MASK, more };
-        (hash.0 != 0).then_some(Self { hash, number: number(name, word), packed })
+    pub(super) const fn hash(self) -> Hash {
+        Hash(self.name & HASH_MASK)
+    }
+
+    /// The number of the limit that left the state.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "of 15 bits")]
+    pub(super) const fn number(self) -> u16 {
+        (self.name >> HASH_BITS << LOW_BITS | self.word >> PACKED_BITS) as u16
+    }
+
+    #[inline]
+    pub(super) const fn packed(self) -> Packed {
+        Packed { word: self.word & WORD_MASK, more: self.more }
     }
 }
 
@@ -158,7 +145,7 @@ impl<'a> Slot<'a> {
             let (word, more) = (self.word.load(Ordering::Acquire), self.more(Ordering::Acquire));
             fence(Ordering::Acquire);
             if name & LOCK == 0 && self.name.load(Ordering::Relaxed) == name {
-                return Content::new(name, word, more);
+                return Content::of(name, word, more);
             }
             if given_up() {
                 return None;
@@ -167,55 +154,14 @@ impl<'a> Slot<'a> {
         }
     }
 
-    /// What lies in it, which may be another's by now, or half written: to be [taken](Self::take).
-    #[inline]
-    pub(super) fn glance(self) -> Glance {
-        let name = self.name.load(Ordering::Acquire);
-        Glance { name, word: self.word.load(Ordering::Acquire) }
-    }
-
-    /// Takes the lock bit of a narrow slot, if it still holds what was seen.
-    #[inline]
-    pub(super) fn take(self, seen: Glance) -> bool {
-        let Glance { name, word } = seen;
-        let is_locked = name & LOCK == 0
-            && self.name.compare_exchange(name, name | LOCK, Ordering::Acquire, Ordering::Relaxed).is_ok();
-        if is_locked && self.word.load(Ordering::Relaxed) != word {
-            self.leave(seen);
-            return false;
-        }
-        is_locked
-    }
-
-    /// Whether what was seen lay in it at some instant: nobody had the lock bit, and the name is the same still.
-    #[inline]
-    pub(super) fn is_still(self, seen: Glance) -> bool {
-        fence(Ordering::Acquire);
-        seen.name & LOCK == 0 && self.name.load(Ordering::Relaxed) == seen.name
-    }
-
-    /// Gives the lock bit of a narrow slot back that was [taken](Self::take), with another packed state in it.
-    #[inline]
-    pub(super) fn put(self, seen: Glance, packed: u64) {
-        // Releasing too: a reader that sees this word must not take the name from before the lock bit was set for it.
-        self.word.store(seen.word & !WORD_MASK | packed, Ordering::Release);
-        self.name.store(seen.name, Ordering::Release);
-    }
-
-    /// Gives the lock bit of a narrow slot back that was [taken](Self::take), as it was.
-    #[inline]
-    pub(super) fn leave(self, seen: Glance) {
-        self.name.store(seen.name, Ordering::Release);
-    }
-
     /// Takes the lock bit, if it still is as it was seen; `false` if it is not, or if somebody else has it.
     #[inline]
     pub(super) fn lock_as(self, seen: Content) -> bool {
-        let name = seen.name();
+        let name = seen.name;
         let locked = self.name.compare_exchange(name, name | LOCK, Ordering::Acquire, Ordering::Relaxed);
         let is_same = locked.is_ok()
-            && self.word.load(Ordering::Relaxed) == seen.word()
-            && self.more(Ordering::Relaxed) == seen.packed.more;
+            && self.word.load(Ordering::Relaxed) == seen.word
+            && self.more(Ordering::Relaxed) == seen.more;
         if locked.is_ok() && !is_same {
             self.unlock();
         }
@@ -263,19 +209,19 @@ impl<'a> Slot<'a> {
     /// What it holds; for the holder of the lock bit.
     pub(super) fn held(self) -> Option<Content> {
         let (name, word) = (self.name.load(Ordering::Relaxed), self.word.load(Ordering::Relaxed));
-        Content::new(name, word, self.more(Ordering::Relaxed))
+        Content::of(name, word, self.more(Ordering::Relaxed))
     }
 
     /// Gives the lock bit back with that content in place of what was there.
     #[inline]
     pub(super) fn unlock_with(self, content: Content) {
         // Releasing too: a reader that sees this word must not take the name from before the lock bit was set for it.
-        self.word.store(content.word(), Ordering::Release);
+        self.word.store(content.word, Ordering::Release);
         if let Some(more) = self.more {
-            more[0].store(content.packed.more[0], Ordering::Release);
-            more[1].store(content.packed.more[1], Ordering::Release);
+            more[0].store(content.more[0], Ordering::Release);
+            more[1].store(content.more[1], Ordering::Release);
         }
-        self.name.store(content.name(), Ordering::Release);
+        self.name.store(content.name, Ordering::Release);
     }
 
     /// Gives the lock bit back and the place with it.
@@ -311,12 +257,14 @@ mod tests {
                 let (words, more) = (<[AtomicU64; 2]>::default(), <[AtomicU64; 2]>::default());
                 for (is_wide, values) in [(false, [0; 2]), (true, [u64::MAX, 7])] {
                     let packed = Packed { word, more: values };
-                    let content = Content { hash: Hash::new(u64::MAX), number, packed };
+                    let content = Content::new(Hash::new(u64::MAX), number, packed);
+                    assert_eq!((content.hash(), content.number()), (Hash::new(u64::MAX), number));
+                    assert_eq!(content.packed(), packed);
                     let slot = Slot::new(&words[0], &words[1], is_wide.then_some(&more));
                     assert!(slot.is_free() && slot.claim() && !slot.is_free() && !slot.try_lock());
                     slot.unlock_with(content);
                     assert_eq!(slot.look(|| false), Some(content));
-                    assert!(slot.is_of(content.hash) && slot.lock_as(content));
+                    assert!(slot.is_of(content.hash()) && slot.lock_as(content));
                     slot.unlock_free();
                 }
             }

@@ -13,11 +13,11 @@ use super::arena::Line;
 use super::blank::Blank;
 use super::directory::{Directory, pages_per_segment};
 use super::eviction::{self, Need, Room};
+use super::lookup::SlotLookup;
 use super::page::Width;
 use super::pool::{PAGE_BYTES, Pages, Pool};
 use super::registry::{Registered, Registry};
-use super::seat::Seat;
-use super::segment::{Aim, Claimed, MAX_PAGES, Segment};
+use super::segment::{Claimed, MAX_PAGES, Segment};
 use super::sip::Sip13;
 use super::slot::{Content, Hash};
 use super::sync::{AtomicBool, Ordering, pause};
@@ -109,8 +109,8 @@ impl Table {
     #[cfg(all(test, loom))]
     pub(super) fn drop_a_rival_of(&self, key: u8, now: Timestamp) {
         let key = tidegate_core::Key { home: &[&[key]], own: &[] }.encode().expect("a short key");
-        let seat = self.seat(self.hash(key.as_ref()), Width::Narrow, now);
-        eviction::make_room(&self.registry, &seat, Need { share: 0, now, pinned: &[] });
+        let lookup = self.lookup(self.hash(key.as_ref()), Width::Narrow, now);
+        eviction::make_room(&self.registry, &lookup, Need { share: 0, now, pinned: &[] });
     }
 
     /// How many counters there are, those included that have emptied and were not swept yet.
@@ -136,9 +136,10 @@ impl Table {
         Hash::new(self.hasher.hash(key.bytes()))
     }
 
-    /// The segment of that width where a counter would be, swept if it is time, with its line on the way from memory.
-    #[inline]
-    pub(super) fn seat(&self, hash: Hash, width: Width, now: Timestamp) -> Seat<'_> {
+    /// Begins to look for a counter among the slots of that width. A segment that is due is swept first.
+    #[expect(clippy::inline_always, reason = "5 % of a decision (examples/instructions.rs, case narrow)")]
+    #[inline(always)]
+    pub(super) fn lookup(&self, hash: Hash, width: Width, now: Timestamp) -> SlotLookup<'_> {
         let directory = self.directory(width);
         let mut segment = directory.segment(hash, &self.pool.lines);
         while segment.is_due(now) {
@@ -146,46 +147,53 @@ impl Table {
             self.tend_next(directory, now);
             segment = directory.segment(hash, &self.pool.lines);
         }
-        segment.prefetch(hash);
-        Seat::new(hash, segment)
+        SlotLookup::new(hash, segment)
     }
 
-    /// Where to look for a narrow counter, if nothing else is to be done first.
-    #[inline]
-    pub(super) fn aim(&self, hash: Hash, now: Timestamp) -> Option<Aim<'_>> {
-        let segment = self.narrow.segment(hash, &self.pool.lines);
-        if segment.is_due(now) { None } else { segment.aim(hash) }
-    }
-
-    /// Where a counter stands, looked for at that width first; if nowhere, its seat there.
-    #[inline]
-    pub(super) fn find(&self, hash: Hash, width: Width, now: Timestamp) -> Seat<'_> {
-        self.find_from(self.seat(hash, width, now), now)
-    }
-
-    /// The same from a seat where it was not looked for yet.
-    #[inline]
-    pub(super) fn find_from<'a>(&'a self, mut seat: Seat<'a>, now: Timestamp) -> Seat<'a> {
-        if seat.find() { seat } else { self.beside(&seat, now).unwrap_or(seat) }
-    }
-
-    /// Where a counter that has no place of this width stands among those of the other.
-    #[inline]
-    pub(super) fn beside(&self, seat: &Seat<'_>, now: Timestamp) -> Option<Seat<'_>> {
-        let width = seat.width().other();
-        if self.directory(width).is_empty() {
-            return None;
+    /// Finds a counter, among the slots of that width first. If it has no slot, the lookup is where it would get one.
+    pub(super) fn find(&self, hash: Hash, width: Width, now: Timestamp) -> SlotLookup<'_> {
+        let mut lookup = self.lookup(hash, width, now);
+        if !lookup.find() {
+            self.find_beside(&mut lookup, now);
         }
-        let mut other = self.seat(seat.hash, width, now);
-        other.find().then_some(other)
+        lookup
+    }
+
+    /// Finds a counter that has no slot of the likely width. Limits that follow each other on a counter are of one share,
+    /// so that it is only looked for where limits of its share have slots.
+    pub(super) fn find_in_other_width<'a>(
+        &'a self,
+        lookup: &mut SlotLookup<'a>,
+        entry: &Registered,
+        now: Timestamp,
+    ) {
+        if entry.has_both_widths() || entry.width() != lookup.width() {
+            self.find_beside(lookup, now);
+        }
+    }
+
+    /// Finds a counter among the slots of the other width; the lookup stays as it is if there is none.
+    fn find_beside<'a>(&'a self, lookup: &mut SlotLookup<'a>, now: Timestamp) {
+        let width = lookup.width().other();
+        if !self.directory(width).is_empty() {
+            let mut other = self.lookup(lookup.hash, width, now);
+            if other.find() {
+                *lookup = other;
+            }
+        }
     }
 
     /// Gives a counter a place with nothing in it yet, unless it has one, and finds it there.
-    pub(super) fn claim<'a>(&'a self, seat: &mut Seat<'a>, entry: &Registered, need: Need<'_>) -> Claim {
-        let content = Content { hash: seat.hash, number: entry.number, packed: Packed::default() };
+    pub(super) fn claim<'a>(
+        &'a self,
+        lookup: &mut SlotLookup<'a>,
+        entry: &Registered,
+        need: Need<'_>,
+    ) -> Claim {
+        let content = Content::new(lookup.hash, entry.number, Packed::default());
         loop {
-            match self.claim_with(seat, (content, entry), need) {
-                Claim::Made | Claim::There if seat.find() => return Claim::Made,
+            match self.claim_with(lookup, (content, entry), need) {
+                Claim::Made | Claim::There if lookup.find() => return Claim::Made,
                 Claim::Made | Claim::There => {}
                 none => return none,
             }
@@ -196,35 +204,35 @@ impl Table {
     /// room for itself.
     pub(super) fn claim_with<'a>(
         &'a self,
-        seat: &mut Seat<'a>,
+        lookup: &mut SlotLookup<'a>,
         (content, entry): (Content, &Registered),
         need: Need<'_>,
     ) -> Claim {
         let Need { now, pinned, .. } = need;
-        let width = if entry.packing.is_wide() { Width::Wide } else { Width::Narrow };
-        if seat.width() != width {
-            *seat = self.seat(seat.hash, width, now);
+        let width = entry.width();
+        if lookup.width() != width {
+            *lookup = self.lookup(lookup.hash, width, now);
         }
         let has_emptied =
-            |held: Content| !pinned.contains(&held.hash) && self.registry.is_empty(held, now, 0);
+            |held: Content| !pinned.contains(&held.hash()) && self.registry.is_empty(held, now, 0);
         let mut looks = 0;
         loop {
-            match seat.segment.claim(content, has_emptied) {
+            match lookup.segment.claim(content, has_emptied) {
                 Claimed::New => return Claim::Made,
                 Claimed::There => return Claim::There,
                 Claimed::Changed => pause(&mut looks),
-                Claimed::Full if self.grow(seat.segment, now) => {}
+                Claimed::Full if self.grow(lookup.segment, now) => {}
                 Claimed::Full => {
                     self.tight.store(true, Ordering::Relaxed);
-                    match eviction::make_room(&self.registry, seat, need) {
+                    match eviction::make_room(&self.registry, lookup, need) {
                         Room::Made => {}
-                        Room::None if !seat.is_current() => {}
+                        Room::None if !lookup.is_current() => {}
                         Room::None => return Claim::NoRoom,
                         Room::OnlyOffenders => return Claim::OnlyOffenders,
                     }
                 }
             }
-            *seat = self.seat(seat.hash, width, now);
+            *lookup = self.lookup(lookup.hash, width, now);
         }
     }
 
@@ -332,7 +340,7 @@ impl Table {
         };
         let Some(contents) = self.close(old, now) else { return give_back() };
         let (uppers, lowers): (Vec<_>, Vec<_>) =
-            contents.into_iter().partition(|content| content.hash.bits() >> level & 1 == 1);
+            contents.into_iter().partition(|content| content.hash().bits() >> level & 1 == 1);
         let counters = (lowers.len(), uppers.len());
         if !self.blank(&lower, width).fill(lowers) || !self.blank(&upper, width).fill(uppers) {
             old.let_go();

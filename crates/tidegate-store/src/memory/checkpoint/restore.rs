@@ -110,7 +110,7 @@ impl Restoring {
         let content = limit.and_then(|limit| {
             let entry = self.table.registry.enter(&limit)?;
             let packed = entry.packing.pack(&entry.limit, &state, self.now)?;
-            Some((Content { hash, number: entry.number, packed }, entry))
+            Some((Content::new(hash, entry.number, packed), entry))
         });
         let has_place = if let Some((content, entry)) = content {
             self.table.put(content, entry, self.now)

@@ -63,7 +63,7 @@ impl<'m, W: Write> Saving<'m, W> {
 
     /// A counter of the table.
     fn packed(&mut self, content: Content) -> io::Result<()> {
-        let Some(entry) = self.memory.table.registry.get(content.number) else { return Ok(()) };
+        let Some(entry) = self.memory.table.registry.get(content.number()) else { return Ok(()) };
         if entry.limit.window_us() < Some(SHORTEST_WINDOW_US) {
             return Ok(());
         }
@@ -71,7 +71,7 @@ impl<'m, W: Write> Saving<'m, W> {
         if state.empty_at() <= self.now {
             return Ok(());
         }
-        self.counter(Some(entry), content.hash, &state)
+        self.counter(Some(entry), content.hash(), &state)
     }
 
     /// A counter that is not in the table: its limit is not known.

@@ -2,7 +2,7 @@
 
 use tidegate_core::Timestamp;
 
-use super::{Claim, Content, Directory, Hash, Need, Registered, Seat, Sip13, Table, Width, pause};
+use super::{Claim, Content, Directory, Hash, Need, Registered, Sip13, SlotLookup, Table, Width, pause};
 
 impl Table {
     /// An empty one that hashes under the key of another.
@@ -75,17 +75,17 @@ impl Table {
     /// Gives a counter from elsewhere its place, or the one that it has, if need be that of another. `false` if there is none
     /// to be had.
     pub(in super::super) fn put(&self, content: Content, entry: &Registered, now: Timestamp) -> bool {
-        let width = if entry.packing.is_wide() { Width::Wide } else { Width::Narrow };
-        let mut seat = self.find(content.hash, width, now);
-        if seat.is_taken() && seat.width() != width {
-            free(&seat);
-            seat = self.seat(content.hash, width, now);
+        let width = entry.width();
+        let mut lookup = self.find(content.hash(), width, now);
+        if lookup.is_found() && lookup.width() != width {
+            free(&lookup);
+            lookup = self.lookup(content.hash(), width, now);
         }
         let need = Need { share: entry.limit.share(), now, pinned: &[] };
-        let has_place = seat.is_taken() || self.claim(&mut seat, entry, need) == Claim::Made;
-        let is_held = has_place && seat.lock();
+        let has_place = lookup.is_found() || self.claim(&mut lookup, entry, need) == Claim::Made;
+        let is_held = has_place && lookup.lock();
         if is_held {
-            seat.unlock_with(content);
+            lookup.unlock_with(content);
         }
         is_held
     }
@@ -96,8 +96,8 @@ impl Table {
     }
 }
 
-fn free(seat: &Seat<'_>) {
-    if seat.is_taken() && seat.lock() {
-        seat.unlock_free();
+fn free(lookup: &SlotLookup<'_>) {
+    if lookup.is_found() && lookup.lock() {
+        lookup.unlock_free();
     }
 }
