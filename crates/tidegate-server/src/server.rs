@@ -1,6 +1,7 @@
 //! From settings to a running server, and from there to a stop that loses nothing.
 
 mod prepared;
+mod foundation;
 mod listeners;
 mod doors;
 
@@ -10,19 +11,16 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tidegate_control::{ControlRequests, ControlStatus, FileSource, LoaderContext, RuleLoader, RuleWatcher};
-use tidegate_engine::{Engine, LastResort};
+use tidegate_engine::Engine;
 use tidegate_frontend::door::Clock;
 use tidegate_net::cores::Cores;
-use tidegate_net::secret::{self, BearerToken};
-use tidegate_net::tls;
-use tidegate_redis::client::stay_on_lane;
+use tidegate_net::secret::{self, BearerToken, FollowedSecret};
+use tidegate_net::tls::{self, TlsContext};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::admin::{self, Admin, Known};
 use crate::checkpoint::Keeper;
-use crate::clock::WallClock;
 use crate::config::{Config, StoreKind, sense};
 use crate::error::Error;
 use crate::health::Health;
@@ -30,10 +28,11 @@ use crate::hint;
 use crate::metrics::{Busiest, Metrics};
 use crate::notices::Notices;
 use crate::reach::{self, Refusal};
-use crate::signals::{self, Stops};
-use crate::stack::{self, Stack};
+use crate::signals::Stops;
+use crate::stack::Stack;
 use crate::together::Together;
 use doors::{Doors, Ways};
+use foundation::Foundation;
 use listeners::Listeners;
 use prepared::Prepared;
 
@@ -103,123 +102,58 @@ async fn wait_for_store(config: &Config, store: &Stack) {
     }
 }
 
-/// Says loudly that everything passes; in the place of envoyproxy/ratelimit that is an error.
-fn warn_without_rules(config: &Config, rules: usize) -> Result<(), Error> {
-    if rules > 0 {
-        return Ok(());
-    }
-    if let Some(folder) = &config.ratelimit_folder {
-        return Err(Error::NoRules { folder: folder.clone() });
-    }
-    let hint = "name a folder of rules with --rules or TIDEGATE_RULES; `tidegate init` writes one";
-    tracing::warn!(hint, "there are no rules: everything passes");
-    Ok(())
-}
-
-/// Loads the rules for the first time; the result keeps them up to date.
-async fn load_rules(
-    config: &Config,
-    context: LoaderContext<Stack>,
-    requests: ControlRequests,
-) -> Result<RuleWatcher<FileSource, Stack>, Error> {
-    let source = config.rules.clone().map(FileSource::new);
-    Ok(RuleWatcher::start(source, RuleLoader::new(context), requests).await?)
-}
-
-/// How callers of the admin listener prove who they are.
-fn admin_callers(config: &Config, token: Option<BearerToken>) -> Known {
-    match token {
-        Some(token) => Known::Token(token),
-        None if sense::admin_wants_certificates(config) => Known::Certificate,
-        None => Known::ThisMachine,
-    }
-}
-
-/// Loads the rules, opens the doors and serves. It needs a runtime with several threads.
+/// Loads the rules, binds the listeners and serves. It needs a runtime with several threads.
 pub async fn start(config: &Config) -> Result<Running, Error> {
-    let Prepared { secret, admin_token, http_token, callers, password, tls, followed } =
-        Prepared::read(config)?;
+    let prepared = Prepared::read(config)?;
     sense::warn(config);
-    let (control, requests) = tidegate_control::channel();
-    let mut background = JoinSet::new();
-    background.spawn(signals::reload_on_hangup(control.clone())?);
-
-    let wall_clock = WallClock::start();
-    background.spawn(Arc::clone(&wall_clock).follow());
-    let (clock, status) = (wall_clock.reader(), Arc::new(ControlStatus::default()));
-    let cores = Arc::new(Cores::start(config.runtime, stay_on_lane).map_err(Error::Thread)?);
-    let (stack, opened) = stack::build(config, &cores, clock())?;
-    let resort = LastResort::new(config.last_resort.node, config.last_resort.tenant);
-    let engine = Arc::new(Engine::new(stack).with_last_resort(resort));
-    let tiers = stack::tiers(&config.stores);
-    let context = LoaderContext {
-        engine: Arc::clone(&engine),
-        status: Arc::clone(&status),
-        clock: clock.clone(),
-        tiers,
-        attributes: config.trust.named_attributes(),
-    };
-    let watcher = load_rules(config, context, requests).await?;
-    warn_without_rules(config, engine.snapshot().rules())?;
-    let health = Arc::new(Health::new().await);
+    let Foundation { engine, wall_clock, cores, status, control, watcher, opened, mut background } =
+        Foundation::build(config).await?;
+    let (clock, health) = (wall_clock.reader(), Arc::new(Health::new().await));
     wait_for_store(config, engine.store()).await;
     let listeners = Listeners::bind(config).await?;
     let addresses = listeners.addresses;
     sense::warn_of_open_doors(config);
-    background.spawn(watcher.run());
-    background.spawn(secret::follow(followed));
-    background.spawn(Notices::new(Arc::clone(&engine), callers.forwarded()).run());
+
     let together = Together::new(Arc::clone(&engine), Arc::clone(&status), clock.clone(), addresses);
     let together = together.map(Arc::new);
+    background.spawn(watcher.run());
+    background.spawn(Notices::new(Arc::clone(&engine), prepared.callers.forwarded()).run());
+    follow_files(&mut background, prepared.followed, prepared.tls.clone());
     if let Some(together) = &together {
         background.spawn(Arc::clone(together).run());
-    }
-    if let Some(tls) = &tls {
-        background.spawn(tls::follow(Arc::clone(tls)));
     }
     let keep = |opened| Keeper::start(opened, Arc::clone(&engine), clock.clone(), &config.checkpoint);
     let keeper = opened.map(keep).transpose().map_err(Error::Thread)?;
 
-    let (mut doors, mut admin, mut measured) = (Doors::new(), Doors::new(), Vec::new());
     let ways = Ways {
         config,
         engine: Arc::clone(&engine),
         clock: clock.clone(),
         health: Arc::clone(&health),
-        secret,
-        callers,
-        token: http_token,
-        tls,
+        secret: prepared.secret,
+        callers: prepared.callers,
+        token: prepared.http_token,
+        tls: prepared.tls,
     };
-    if let Some(listener) = listeners.grpc {
-        doors.serve(listener, ways.grpc(&mut measured)?, &cores);
-    }
-    if let Some(listener) = listeners.http {
-        doors.serve(listener, ways.http(&mut measured), &cores);
-    }
-    if let Some(listener) = listeners.resp {
-        doors.serve(listener, ways.resp(password, &mut measured), &cores);
-    }
+    let (mut doors, mut admin, mut measured) = (Doors::new(), Doors::new(), Vec::new());
+    ways.serve_checks(&mut doors, listeners.checks, (prepared.password, &cores), &mut measured)?;
     if let Some(listener) = listeners.admin {
         let counts = doors::note(&mut measured, "admin", None);
-        let (engine, started, busiest) = (Arc::clone(&engine), clock(), Busiest::default());
-        let kept = keeper.as_ref().map(Keeper::status);
-        let heard = together.as_ref().map(|together| together.heard());
         let metrics = Metrics {
-            engine,
+            engine: Arc::clone(&engine),
             status,
-            kept,
-            heard,
+            kept: keeper.as_ref().map(Keeper::status),
+            heard: together.as_ref().map(|together| together.heard()),
             doors: measured,
             cores: Arc::clone(&cores),
-            started,
+            started: clock(),
             clock: wall_clock,
-            busiest,
+            busiest: Busiest::default(),
         };
-        let known = admin_callers(config, admin_token);
+        let known = admin_callers(config, prepared.admin_token);
         let app = admin::app(Arc::new(Admin { metrics, health: Arc::clone(&health), control }), known);
-        let door = doors::admin(config, app, counts, ways.tls("admin"));
-        admin.serve(listener, door, &Arc::new(Cores::current()));
+        let handler = doors::admin(config, app, counts, ways.tls("admin"));
+        admin.serve(listener, handler, &Arc::new(Cores::current()));
     }
     Ok(Running {
         engine,
@@ -234,6 +168,23 @@ pub async fn start(config: &Config) -> Result<Running, Error> {
         together,
         _background: background,
     })
+}
+
+/// Secrets and certificates follow their files.
+fn follow_files(background: &mut JoinSet<()>, followed: Vec<FollowedSecret>, tls: Option<Arc<TlsContext>>) {
+    background.spawn(secret::follow(followed));
+    if let Some(tls) = tls {
+        background.spawn(tls::follow(tls));
+    }
+}
+
+/// How callers of the admin listener prove who they are.
+fn admin_callers(config: &Config, token: Option<BearerToken>) -> Known {
+    match token {
+        Some(token) => Known::Token(token),
+        None if sense::admin_wants_certificates(config) => Known::Certificate,
+        None => Known::ThisMachine,
+    }
 }
 
 impl Running {

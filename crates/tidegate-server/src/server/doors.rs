@@ -18,6 +18,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::listeners::CheckListeners;
 use crate::callers::Callers;
 use crate::config::Config;
 use crate::error::Error;
@@ -83,8 +84,28 @@ pub(super) struct Ways<'c> {
 }
 
 impl Ways<'_> {
+    /// Serves the listeners at which checks come in.
+    pub(super) fn serve_checks(
+        &self,
+        doors: &mut Doors,
+        listeners: CheckListeners,
+        (password, cores): (Option<Password>, &Arc<Cores>),
+        measured: &mut Vec<Measured>,
+    ) -> Result<(), Error> {
+        if let Some(listener) = listeners.grpc {
+            doors.serve(listener, self.grpc(measured)?, cores);
+        }
+        if let Some(listener) = listeners.http {
+            doors.serve(listener, self.http(measured), cores);
+        }
+        if let Some(listener) = listeners.resp {
+            doors.serve(listener, self.resp(password, measured), cores);
+        }
+        Ok(())
+    }
+
     /// Envoy's rate limit service.
-    pub(super) fn grpc(&self, measured: &mut Vec<Measured>) -> Result<HttpListener<RoutedApp>, Error> {
+    fn grpc(&self, measured: &mut Vec<Measured>) -> Result<HttpListener<RoutedApp>, Error> {
         let way = self.way("grpc");
         let listener = self.listener("grpc", note(measured, "grpc", Some(way.clone())));
         let (budget, shortcut) = (way.room().clone(), Shortcut::Call(rls::service(way.clone())));
@@ -100,7 +121,7 @@ impl Ways<'_> {
     }
 
     /// The HTTP API.
-    pub(super) fn http(&self, measured: &mut Vec<Measured>) -> HttpListener<RoutedApp> {
+    fn http(&self, measured: &mut Vec<Measured>) -> HttpListener<RoutedApp> {
         let way = self.way("http");
         let listener = self.listener("http", note(measured, "http", Some(way.clone())));
         let budget = way.room().clone();
@@ -117,7 +138,7 @@ impl Ways<'_> {
     }
 
     /// The Redis protocol.
-    pub(super) fn resp(&self, password: Option<Password>, measured: &mut Vec<Measured>) -> RespListener {
+    fn resp(&self, password: Option<Password>, measured: &mut Vec<Measured>) -> RespListener {
         let way = self.way("resp");
         let listener = self.listener("resp", note(measured, "resp", Some(way.clone())));
         RespListener { listener, service: Service::new(way, password) }

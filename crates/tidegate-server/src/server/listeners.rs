@@ -21,13 +21,18 @@ pub struct Addresses {
     pub admin: Option<SocketAddr>,
 }
 
-/// Doors that have an address and are not served yet.
+/// Listeners that are bound and not served yet.
 pub(super) struct Listeners {
+    pub(super) checks: CheckListeners,
+    pub(super) admin: Option<TcpListener>,
+    pub(super) addresses: Addresses,
+}
+
+/// The listeners at which checks come in.
+pub(super) struct CheckListeners {
     pub(super) grpc: Option<TcpListener>,
     pub(super) http: Option<TcpListener>,
     pub(super) resp: Option<TcpListener>,
-    pub(super) admin: Option<TcpListener>,
-    pub(super) addresses: Addresses,
 }
 
 impl Listeners {
@@ -38,7 +43,7 @@ impl Listeners {
         let (resp, resp_at) = open("resp", config.listen.resp).await?;
         let (admin, admin_at) = open("admin", config.listen.admin).await?;
         let addresses = Addresses { grpc: grpc_at, http: http_at, resp: resp_at, admin: admin_at };
-        Ok(Self { grpc, http, resp, admin, addresses })
+        Ok(Self { checks: CheckListeners { grpc, http, resp }, admin, addresses })
     }
 }
 

@@ -18,6 +18,7 @@ const ROUTES: [&str; 9] = [
 ];
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "a table of bodies and what is said of each")]
 async fn what_is_wrong_is_named_and_not_repeated() {
     let (door, _) = door(RULES);
     for (path, body, says) in [
