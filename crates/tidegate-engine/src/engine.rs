@@ -88,10 +88,6 @@ impl<S: Store> Engine<S> {
         &self.last_resort
     }
 
-    pub(crate) fn next_ticket(&self) -> Ticket {
-        self.tickets.next()
-    }
-
     /// How many decisions hold slots or reservations.
     pub fn held(&self) -> usize {
         self.held.len()
@@ -156,6 +152,7 @@ impl<S: Store> Engine<S> {
     }
 
     /// The second half: settles what the store answered to the plan of `begin`, and counts the decision.
+    #[inline]
     pub fn finish(
         &self,
         mut pending: Pending<'_>,

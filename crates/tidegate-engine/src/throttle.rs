@@ -4,11 +4,11 @@
 use std::sync::LazyLock;
 use std::time::Instant;
 
-use tidegate_core::{EncodedParts, Limit, Plan, PreparedKey, Ticket, Timestamp, Verdict};
+use tidegate_core::{EncodedParts, Limit, Plan, PreparedKey, Timestamp, Verdict};
 use tidegate_store::{Answer, Store, StoreError};
 
 use crate::check::Check;
-use crate::contain::contain;
+use crate::contain::{Panicked, contain};
 use crate::decision::{Consistency, Trouble};
 use crate::engine::Engine;
 use crate::flight::FlightLimit;
@@ -50,13 +50,12 @@ pub struct Throttled {
 }
 
 impl Throttle<'_> {
-    fn plan(&self, ticket: Ticket) -> Plan {
+    /// The one charge. It holds nothing, so the plan needs no ticket.
+    #[inline]
+    fn charge(&self, plan: &mut Plan) {
         let limit = self.limit.in_share(*SHARE);
-        let mut plan = Plan::new();
-        plan.set_ticket(ticket);
         plan.charge(key(&[self.key]), limit, self.cost)
             .expect("one charge is a plan, and a part of a key that is long is hashed");
-        plan
     }
 }
 
@@ -75,96 +74,95 @@ impl std::fmt::Debug for Throttle<'_> {
     }
 }
 
-/// A throttle whose plan is made and which the store has not answered yet. Dropped without
-/// [`Engine::finish_throttle`], it is counted as abandoned.
+/// A throttle that the store has to be waited for. Dropped before [`Engine::wait_throttle`] ends, it is counted as
+/// abandoned.
 #[derive(Debug)]
 pub struct PendingThrottle<'e> {
     guard: AbandonGuard<'e>,
+    plan: Plan,
+    begun: Begun,
+}
+
+/// What settling a throttle needs of it.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
     started: Instant,
     now: Timestamp,
-    plan: Plan,
     limit: Limit,
     cost: u64,
 }
 
 impl<S: Store> Engine<S> {
-    /// May so much pass under a limit that the caller brought? If nobody can say, it is treated as comfort is.
+    /// May so much pass under a limit that the caller brought? If the store cannot say, it is treated as comfort is.
     pub async fn throttle(&self, asked: &Throttle<'_>, now: Timestamp, flights: &FlightLimit) -> Throttled {
-        let pending = self.begin_throttle(asked, now);
-        match self.try_throttle(&pending) {
-            Some(answer) => self.finish_throttle(pending, answer),
-            None => Box::pin(self.wait_throttle(pending, flights)).await,
+        match self.try_throttle(asked, now) {
+            Ok(throttled) => throttled,
+            Err(pending) => self.wait_throttle(pending, flights).await,
         }
     }
 
-    /// The first half: a plan of one charge.
-    #[inline]
-    pub fn begin_throttle(&self, asked: &Throttle<'_>, now: Timestamp) -> PendingThrottle<'_> {
-        PendingThrottle {
-            guard: AbandonGuard::armed(self.observed()),
-            started: Instant::now(),
-            now,
-            plan: asked.plan(self.next_ticket()),
-            limit: asked.limit,
-            cost: asked.cost,
+    /// The same, if the store need not be waited for; otherwise what to wait for.
+    ///
+    /// One function on one stack frame, because a plan is large and moving it costs more than the decision.
+    pub fn try_throttle(
+        &self,
+        asked: &Throttle<'_>,
+        now: Timestamp,
+    ) -> Result<Throttled, Box<PendingThrottle<'_>>> {
+        let begun = Begun { started: Instant::now(), now, limit: asked.limit, cost: asked.cost };
+        let mut plan = Plan::new();
+        asked.charge(&mut plan);
+        match contain(|| self.store().try_decide(&plan, now)) {
+            Ok(Some(answer)) => Ok(self.settle_throttle(&begun, answer.as_ref())),
+            Ok(None) => {
+                let guard = AbandonGuard::armed(self.observed());
+                Err(Box::new(PendingThrottle { guard, plan, begun }))
+            }
+            Err(Panicked) => Ok(self.settle_throttle(&begun, Err(&StoreError::Panicked))),
         }
     }
 
-    /// The store's answer, if it need not be waited for.
-    #[inline]
-    pub fn try_throttle(&self, pending: &PendingThrottle<'_>) -> Option<Result<Answer, StoreError>> {
-        contain(|| self.store().try_decide(&pending.plan, pending.now))
-            .unwrap_or(Some(Err(StoreError::Panicked)))
-    }
-
-    /// Goes on with a throttle that [`try_throttle`](Engine::try_throttle) could not answer.
-    pub async fn wait_throttle(&self, mut pending: PendingThrottle<'_>, flights: &FlightLimit) -> Throttled {
+    /// Asks the store. With too many that wait, it is treated as comfort is.
+    pub async fn wait_throttle(
+        &self,
+        mut pending: Box<PendingThrottle<'_>>,
+        flights: &FlightLimit,
+    ) -> Throttled {
         let Some(_permit) = flights.acquire() else {
-            return self.settle_throttle(pending, Err(Trouble::Overload));
+            pending.guard.disarm();
+            return self.uncounted(&pending.begun, Trouble::Overload);
         };
         let plan = std::mem::take(&mut pending.plan);
-        let (_, answer) = StoreCall::new(&self.store, Inquiry::Decide, plan, pending.now).await;
-        self.finish_throttle(pending, answer)
+        let (_, answer) = StoreCall::new(&self.store, Inquiry::Decide, plan, pending.begun.now).await;
+        pending.guard.disarm();
+        self.settle_throttle(&pending.begun, answer.as_ref())
     }
 
-    /// The second half: what the store's answer comes to.
-    pub fn finish_throttle(
-        &self,
-        pending: PendingThrottle<'_>,
-        answer: Result<Answer, StoreError>,
-    ) -> Throttled {
-        let settled = match answer {
+    fn settle_throttle(&self, begun: &Begun, answer: Result<&Answer, &StoreError>) -> Throttled {
+        let trouble = match answer {
             Ok(answer) => {
                 let state = if answer.local { Consistency::Local } else { Consistency::Exact };
-                Ok(Throttled { verdict: answer.verdicts[0], state })
+                let throttled = Throttled { verdict: answer.verdicts[0], state };
+                self.observed().throttle(throttled.verdict.allowed(), begun.started.elapsed());
+                return throttled;
             }
             Err(StoreError::Panicked) => {
                 self.observed().panicked();
-                Err(Trouble::Panic)
+                Trouble::Panic
             }
-            Err(_) => Err(Trouble::Store),
+            Err(_) => Trouble::Store,
         };
-        self.settle_throttle(pending, settled)
-    }
-
-    fn settle_throttle(
-        &self,
-        mut pending: PendingThrottle<'_>,
-        settled: Result<Throttled, Trouble>,
-    ) -> Throttled {
-        pending.guard.disarm();
-        let throttled = settled.unwrap_or_else(|trouble| self.uncounted(&pending, trouble));
-        self.observed().throttle(throttled.verdict.allowed(), pending.started.elapsed());
-        throttled
+        self.uncounted(begun, trouble)
     }
 
     #[cold]
-    fn uncounted(&self, pending: &PendingThrottle<'_>, trouble: Trouble) -> Throttled {
+    fn uncounted(&self, begun: &Begun, trouble: Trouble) -> Throttled {
         let check = Check::new("");
-        let asked = if pending.cost == 0 { Asked::ToSee } else { Asked::ToPass };
+        let asked = if begun.cost == 0 { Asked::ToSee } else { Asked::ToPass };
         let last = Question { resort: self.last_resort(), check: &check, asked };
-        let (verdict, trouble) = settle::uncounted(&pending.limit, trouble, &last, pending.now);
+        let (verdict, trouble) = settle::uncounted(&begun.limit, trouble, &last, begun.now);
         self.observed().undecided_throttle(trouble, verdict.allowed());
+        self.observed().throttle(verdict.allowed(), begun.started.elapsed());
         Throttled { verdict, state: Consistency::Open }
     }
 }

@@ -140,17 +140,12 @@ impl<S: Store> Door<S> {
 
     /// May so much pass under a limit that the caller brought? As far as it goes without waiting for the store.
     pub(crate) fn try_throttle(&self, asked: &Throttle<'_>) -> Result<Throttled, Box<PendingThrottle<'_>>> {
-        let engine = &self.inner.engine;
-        let pending = engine.begin_throttle(asked, self.now());
-        match engine.try_throttle(&pending) {
-            Some(answer) => Ok(engine.finish_throttle(pending, answer)),
-            None => Err(Box::new(pending)),
-        }
+        self.inner.engine.try_throttle(asked, self.now())
     }
 
     /// Goes on with a throttle that had to wait. With too many that wait, it passes as comfort does.
     pub(crate) async fn wait_throttle(&self, pending: Box<PendingThrottle<'_>>) -> Throttled {
-        self.inner.engine.wait_throttle(*pending, &self.inner.flights).await
+        self.inner.engine.wait_throttle(pending, &self.inner.flights).await
     }
 
     /// Which rules such a check meets, and why not the others. Nothing is asked of a store.
