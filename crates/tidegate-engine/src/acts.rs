@@ -1,6 +1,7 @@
 //! The acts beside the check: each carries the charges of a check, or of an earlier decision, to the store.
 
 use std::mem;
+use std::sync::Arc;
 
 use tidegate_core::{Ticket, Timestamp};
 use tidegate_store::{Hold, Settlement, Store, StoreError};
@@ -14,7 +15,7 @@ use crate::last_resort::Asked;
 use crate::pending::{BeginFailure, Pending};
 use crate::refund;
 use crate::reserved::{Reserved, Used};
-use crate::store_call::Inquiry;
+use crate::store_call::{Inquiry, detach};
 
 /// What came of giving something back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +47,7 @@ impl<S: Store> Engine<S> {
         let mut pending = self.begin(check, now);
         let answer = self.ask(&mut pending, check, Inquiry::Reserve(hold)).await;
         self.settle(&mut pending, answer, (check, Asked::ToPass))?;
-        self.keep_reservation(&mut pending, check, hold).await;
+        self.keep_reservation(&mut pending, check, hold);
         self.observe(&pending);
         Ok(pending.decision)
     }
@@ -113,7 +114,7 @@ impl<S: Store> Engine<S> {
         })?;
         refund::keep_what_is_measured(&mut pending, check);
         let had_plan = pending.failure.is_none();
-        let answer = match self.store_refund(&pending, charged_at).await {
+        let answer = match self.call_refund(&mut pending, check, charged_at).await {
             Ok(()) => {
                 pending.plan = pending.plan.at_no_cost();
                 Ok(self.ask(&mut pending, check, Inquiry::Read).await)
@@ -150,16 +151,20 @@ impl<S: Store> Engine<S> {
         self.finish_overloaded(self.begin_in_domain(check, now), check)
     }
 
-    async fn store_refund(&self, pending: &Pending<'_>, charged_at: Timestamp) -> Result<(), StoreError> {
+    async fn call_refund(
+        &self,
+        pending: &mut Pending<'_>,
+        check: &Check<'_>,
+        charged_at: Timestamp,
+    ) -> Result<(), StoreError> {
         if pending.plan.is_empty() {
             return Ok(());
         }
-        let refund = contained(async { self.store.refund(&pending.plan, charged_at, pending.now()).await });
-        refund.await.unwrap_or(Err(StoreError::Panicked))
+        self.call(pending, check, Inquiry::Refund(charged_at)).await.map(drop)
     }
 
     /// Remembers an admitted reservation under its id. One that is refused all the same is cancelled.
-    async fn keep_reservation(&self, pending: &mut Pending<'_>, check: &Check<'_>, hold: Hold) {
+    fn keep_reservation(&self, pending: &mut Pending<'_>, check: &Check<'_>, hold: Hold) {
         let Pending { plan, decision, .. } = pending;
         let Decision { at: now, answer: Some(answer), .. } = &*decision else { return };
         if decision.allowed() && !decision.replayed {
@@ -167,7 +172,8 @@ impl<S: Store> Engine<S> {
             let reserved = Some(Reserved::new(check, decision.domain(), &decision.meaning.parts));
             self.remember(decision.id, Held { plan, reserved, until }, *now);
         } else if answer.allowed() && !decision.allowed() {
-            drop(contained(async { self.store.cancel(decision.id, *now).await }).await);
+            let (store, id, now) = (Arc::clone(&self.store), decision.id, *now);
+            detach(async move { drop(store.cancel(id, now).await) });
         }
     }
 

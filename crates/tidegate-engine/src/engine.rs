@@ -1,15 +1,20 @@
 //! The path of a check: [`Engine::begin`] makes its plan, the store answers, [`Engine::finish`] makes the decision.
 
+use std::future::{Future as _, poll_fn};
+use std::mem;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use tidegate_core::{Charge, Pay, Plan, PlanError, Ticket, Timestamp};
 use tidegate_rules::Snapshot;
-use tidegate_store::{Answer, Store, StoreError};
+use tidegate_store::{Answer, Done, Store, StoreError};
 use tokio::time::timeout;
 
 use crate::check::{Check, Malformed};
-use crate::contain::{Panicked, contain};
+use crate::contain::{Panicked, contain, contained};
 use crate::decision::{Decision, Trouble};
 use crate::flight::FlightLimit;
 use crate::held::{Held, HeldPlans};
@@ -147,8 +152,12 @@ impl<S: Store> Engine<S> {
         if pending.plan.is_empty() {
             return Some(Ok(pending.empty_answer()));
         }
-        contain(|| self.store.try_decide(&pending.plan, pending.now()))
-            .unwrap_or(Some(Err(StoreError::Panicked)))
+        // Assigned inside, because an answer that is returned through the closure is copied once more.
+        let mut answer = None;
+        if contain(|| answer = self.store.try_decide(&pending.plan, pending.now())).is_err() {
+            return Some(Err(StoreError::Panicked));
+        }
+        answer
     }
 
     /// The second half: settles what the store answered to the plan of `begin`, and counts the decision.
@@ -179,7 +188,7 @@ impl<S: Store> Engine<S> {
         self.finish(pending, check, Ok(answer))
     }
 
-    /// Asks the store about the plan, as long as the caller waits. A call that takes longer runs to its end by itself.
+    /// Asks the store about the plan, and takes the answer.
     pub(crate) async fn ask(
         &self,
         pending: &mut Pending<'_>,
@@ -189,18 +198,36 @@ impl<S: Store> Engine<S> {
         if pending.plan.is_empty() {
             return Ok(pending.empty_answer());
         }
-        let call = StoreCall::new(&self.store, inquiry, std::mem::take(&mut pending.plan), pending.now());
-        let answered = match check.patience {
-            None => Ok(call.await),
-            Some(patience) => timeout(resolve::decide_within(patience), call).await,
-        };
-        match answered {
-            Ok((plan, answer)) => {
-                pending.plan = plan;
-                answer
-            }
-            Err(_) => Err(StoreError::Late),
+        match self.call(pending, check, inquiry).await? {
+            Done::Answer(answer) => Ok(answer),
+            _ => Err(StoreError::OtherAct),
         }
+    }
+
+    /// Calls the store as long as the caller waits. A call that takes longer runs to its end by itself. With no time left
+    /// the store is not called.
+    pub(crate) async fn call(
+        &self,
+        pending: &mut Pending<'_>,
+        check: &Check<'_>,
+        inquiry: Inquiry,
+    ) -> Result<Done, StoreError> {
+        let left = check.patience.map(|patience| patience.saturating_sub(pending.started.elapsed()));
+        if left == Some(Duration::ZERO) {
+            return Err(StoreError::Late);
+        }
+        let plan = mem::take(&mut pending.plan);
+        let mut call = StoreCall::new(&self.store, inquiry, plan, pending.now());
+        // A store in memory is done at the first poll: it needs no timer, and no runtime that has one.
+        let polled = poll_fn(|context| Poll::Ready(Pin::new(&mut call).poll(context))).await;
+        let called = match (polled, left) {
+            (Poll::Ready(called), _) => Ok(called),
+            (Poll::Pending, None) => Ok(call.await),
+            (Poll::Pending, Some(left)) => timeout(resolve::decide_within(left), call).await,
+        };
+        let (plan, done) = called.map_err(|_| StoreError::Late)?;
+        pending.plan = plan;
+        done
     }
 
     #[inline(always)]
@@ -270,7 +297,7 @@ impl<S: Store> Engine<S> {
             (Ok(answer), true) => {
                 if !pending.plan.is_empty() {
                     // There was none: to say so saves looking, and a copy.
-                    std::mem::forget(pending.decision.answer.replace(answer));
+                    mem::forget(pending.decision.answer.replace(answer));
                 }
             }
             (answer, _) => return self.settle_silence(pending, answer.err(), (check, asked)),
@@ -342,7 +369,10 @@ impl<S: Store> Engine<S> {
     fn give_back(&self, plan: Plan, now: Timestamp) {
         let store = Arc::clone(&self.store);
         detach(async move {
-            drop((store.refund(&plan, now, now).await, store.release(&plan, now).await));
+            // A refund of slots would end those that end first, whoever holds them.
+            let units = part(&plan, |charge| charge.limit.term_us().is_none());
+            drop(contained(async { store.refund(&units, now, now).await }).await);
+            drop(contained(async { store.release(&plan, now).await }).await);
         });
     }
 
@@ -358,16 +388,20 @@ impl<S: Store> Engine<S> {
     }
 }
 
-/// Those charges of a plan that were paid.
+/// Those charges of a plan that were paid and can be given back.
 fn paid(plan: &Plan, answer: &Answer) -> Plan {
-    let mut paid = Plan::new();
-    paid.set_ticket(plan.ticket());
-    for (_, charge) in
-        plan.charges().enumerate().filter(|(index, charge)| answer.paid(*index) && gives_back(charge))
-    {
-        paid.charge(charge.key, *charge.limit, charge.cost).expect("a part of a plan is a plan");
+    let mut index = 0..;
+    part(plan, |charge| index.next().is_some_and(|index| answer.paid(index)) && gives_back(charge))
+}
+
+/// Those charges of a plan, under its ticket.
+fn part(plan: &Plan, mut takes: impl FnMut(&Charge<'_>) -> bool) -> Plan {
+    let mut part = Plan::new();
+    part.set_ticket(plan.ticket());
+    for charge in plan.charges().filter(|charge| takes(charge)) {
+        part.charge(charge.key, *charge.limit, charge.cost).expect("a part of a plan is a plan");
     }
-    paid
+    part
 }
 
 /// What counts whatever becomes of the check is never given back.

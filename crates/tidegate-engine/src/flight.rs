@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// A bound on the checks that wait for the store. A check that the store answers without waiting needs no permit, so
-/// that a store in memory does not make all cores write one counter.
+/// that a store in memory does not make all cores write one counter. The rarer acts always take one.
 #[derive(Debug)]
 pub struct FlightLimit {
     waiting: AtomicUsize,

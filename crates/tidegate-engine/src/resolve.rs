@@ -95,7 +95,7 @@ fn patience(caller: Duration) -> Duration {
 /// When the class decides without the store, so that the caller hears it in time. Later than the store's own deadline,
 /// which a fallback keeps to.
 pub(crate) fn decide_within(caller: Duration) -> Duration {
-    caller.saturating_sub((WAY_BACK / 2).max(caller / 10)).max(LEAST_PATIENCE)
+    caller.saturating_sub((WAY_BACK / 2).max(caller / 10)).max(2 * LEAST_PATIENCE)
 }
 
 /// Whether one of the rules decides by itself, which none does that decides by its limits.

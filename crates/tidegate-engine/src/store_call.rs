@@ -4,13 +4,20 @@ use std::future::Future;
 use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker, ready};
 
 use tidegate_core::{Plan, Timestamp};
-use tidegate_store::{Answer, Hold, Store, StoreError};
+use tidegate_store::{Act, Done, Hold, Store, StoreError};
 use tokio::runtime::Handle;
 
 use crate::contain::{contain, contained};
+
+/// Calls without a caller that may be under way in a process. What comes beyond is dropped where it waits, so that a store
+/// that never answers cannot pile them up.
+const MAX_DETACHED: usize = 10_000;
+
+static DETACHED: AtomicUsize = AtomicUsize::new(0);
 
 /// What the store is asked about a plan.
 #[derive(Clone, Copy, Debug)]
@@ -18,10 +25,12 @@ pub(crate) enum Inquiry {
     Decide,
     Read,
     Reserve(Hold),
+    /// With the instant of the charge.
+    Refund(Timestamp),
 }
 
-/// The plan comes back with the answer.
-type Running = Pin<Box<dyn Future<Output = (Plan, Result<Answer, StoreError>)> + Send>>;
+/// The plan comes back with the result.
+type Running = Pin<Box<dyn Future<Output = (Plan, Result<Done, StoreError>)> + Send>>;
 
 /// A call under way. Dropped before its end, the rest becomes a task that gives back what the call took.
 pub(crate) struct StoreCall<S: Store> {
@@ -36,31 +45,32 @@ impl<S: Store> StoreCall<S> {
         let called = Arc::clone(store);
         let running = async move {
             // The future is made inside of the block, so that a panic on the way there is contained as well.
-            let answer = contained(async { inquiry.ask(&*called, &plan, now).await }).await;
-            (plan, answer.unwrap_or(Err(StoreError::Panicked)))
+            let done = contained(async { called.run(inquiry.act(&plan), now).await }).await;
+            (plan, done.unwrap_or(Err(StoreError::Panicked)))
         };
         Self { store: Arc::clone(store), inquiry, now, running: Some(Box::pin(running)) }
     }
 }
 
 impl Inquiry {
-    async fn ask<S: Store>(self, store: &S, plan: &Plan, now: Timestamp) -> Result<Answer, StoreError> {
+    fn act(self, plan: &Plan) -> Act<'_> {
         match self {
-            Self::Decide => store.decide(plan, now).await,
-            Self::Read => store.read(plan, now).await,
-            Self::Reserve(hold) => store.reserve(plan, hold, now).await,
+            Self::Decide => Act::Decide(plan),
+            Self::Read => Act::Read(plan),
+            Self::Reserve(hold) => Act::Reserve(plan, hold),
+            Self::Refund(charged_at) => Act::Refund(plan, charged_at),
         }
     }
 }
 
 impl<S: Store> Future for StoreCall<S> {
-    type Output = (Plan, Result<Answer, StoreError>);
+    type Output = (Plan, Result<Done, StoreError>);
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let running = self.running.as_mut().expect("a call is not polled after its end");
-        let answered = ready!(running.as_mut().poll(context));
+        let done = ready!(running.as_mut().poll(context));
         self.running = None;
-        Poll::Ready(answered)
+        Poll::Ready(done)
     }
 }
 
@@ -69,34 +79,59 @@ impl<S: Store> Drop for StoreCall<S> {
         let Some(running) = mem::take(&mut self.running) else { return };
         let (store, inquiry, now) = (Arc::clone(&self.store), self.inquiry, self.now);
         detach(async move {
-            let (plan, Ok(answer)) = running.await else { return };
-            if answer.allowed() && !answer.replayed {
+            if let (plan, Ok(Done::Answer(answer))) = running.await
+                && answer.allowed()
+                && !answer.replayed
+            {
                 give_back_slots(&*store, inquiry, &plan, now).await;
             }
         });
     }
 }
 
-/// Units stay charged, since the request may have passed; nobody knows of the slots and the reservation.
+/// Units stay charged, since the request may have passed. Slots and a reservation have no holder and are given back; but
+/// slots of an idempotent plan stay until their term, because a repeated delivery is answered with them.
 async fn give_back_slots<S: Store>(store: &S, inquiry: Inquiry, plan: &Plan, now: Timestamp) {
     match inquiry {
-        Inquiry::Read => {}
         Inquiry::Reserve(_) => drop(store.cancel(plan.ticket(), now).await),
-        Inquiry::Decide => {
-            if plan.charges().any(|charge| charge.limit.term_us().is_some()) {
-                drop(store.release(plan, now).await);
-            }
+        Inquiry::Decide if plan.idempotency().is_none() && holds_slots(plan) => {
+            drop(store.release(plan, now).await);
         }
+        Inquiry::Decide | Inquiry::Read | Inquiry::Refund(_) => {}
     }
 }
 
-/// Runs a future that nobody waits for: at once as far as it goes, and the rest as a task of the caller's runtime.
+fn holds_slots(plan: &Plan) -> bool {
+    plan.charges().any(|charge| charge.limit.term_us().is_some())
+}
+
+/// Runs a future that has no caller: at once as far as it goes, and the rest as a task of the current runtime.
 pub(crate) fn detach(future: impl Future<Output = ()> + Send + 'static) {
     let mut future = Box::pin(future);
     let polled = contain(|| future.as_mut().poll(&mut Context::from_waker(Waker::noop())));
     if polled == Ok(Poll::Pending)
         && let Ok(runtime) = Handle::try_current()
+        && let Some(place) = DetachedPlace::take()
     {
-        drop(runtime.spawn(future));
+        drop(runtime.spawn(async move {
+            let _place = place;
+            future.await;
+        }));
+    }
+}
+
+struct DetachedPlace;
+
+impl DetachedPlace {
+    fn take() -> Option<Self> {
+        let running = DETACHED.fetch_add(1, Relaxed);
+        let place = Self;
+        (running < MAX_DETACHED).then_some(place)
+    }
+}
+
+impl Drop for DetachedPlace {
+    fn drop(&mut self) {
+        DETACHED.fetch_sub(1, Relaxed);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use std::time::Instant;
 
 use tidegate_core::{EncodedParts, Limit, Plan, PreparedKey, Timestamp, Verdict};
-use tidegate_store::{Answer, Store, StoreError};
+use tidegate_store::{Answer, Done, Store, StoreError};
 
 use crate::check::Check;
 use crate::contain::{Panicked, contain};
@@ -112,14 +112,24 @@ impl<S: Store> Engine<S> {
         let begun = Begun { started: Instant::now(), now, limit: asked.limit, cost: asked.cost };
         let mut plan = Plan::new();
         asked.charge(&mut plan);
-        match contain(|| self.store().try_decide(&plan, now)) {
-            Ok(Some(answer)) => Ok(self.settle_throttle(&begun, answer.as_ref())),
-            Ok(None) => {
-                let guard = AbandonGuard::armed(self.observed());
-                Err(Box::new(PendingThrottle { guard, plan, begun }))
-            }
+        // A decision makes the counter; a throttle that charges nothing only reads it.
+        if asked.cost == 0 {
+            return Err(self.pending_throttle(plan, begun));
+        }
+        // Settled inside of the closure, because an answer is large and would be copied on its way out.
+        let settled = contain(|| {
+            let answer = self.store().try_decide(&plan, now)?;
+            Some(self.settle_throttle(&begun, answer.as_ref()))
+        });
+        match settled {
+            Ok(Some(throttled)) => Ok(throttled),
+            Ok(None) => Err(self.pending_throttle(plan, begun)),
             Err(Panicked) => Ok(self.settle_throttle(&begun, Err(&StoreError::Panicked))),
         }
+    }
+
+    fn pending_throttle(&self, plan: Plan, begun: Begun) -> Box<PendingThrottle<'_>> {
+        Box::new(PendingThrottle { guard: AbandonGuard::armed(self.observed()), plan, begun })
     }
 
     /// Asks the store. With too many that wait, it is treated as comfort is.
@@ -133,9 +143,14 @@ impl<S: Store> Engine<S> {
             return self.uncounted(&pending.begun, Trouble::Overload);
         };
         let plan = std::mem::take(&mut pending.plan);
-        let (_, answer) = StoreCall::new(&self.store, Inquiry::Decide, plan, pending.begun.now).await;
+        let inquiry = if pending.begun.cost == 0 { Inquiry::Read } else { Inquiry::Decide };
+        let (_, done) = StoreCall::new(&self.store, inquiry, plan, pending.begun.now).await;
         pending.guard.disarm();
-        self.settle_throttle(&pending.begun, answer.as_ref())
+        match &done {
+            Ok(Done::Answer(answer)) => self.settle_throttle(&pending.begun, Ok(answer)),
+            Ok(_) => self.settle_throttle(&pending.begun, Err(&StoreError::OtherAct)),
+            Err(error) => self.settle_throttle(&pending.begun, Err(error)),
+        }
     }
 
     fn settle_throttle(&self, begun: &Begun, answer: Result<&Answer, &StoreError>) -> Throttled {

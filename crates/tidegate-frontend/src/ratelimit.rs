@@ -16,7 +16,7 @@ use http::StatusCode;
 use tidegate_core::PlanError;
 use tidegate_engine::{Decision, Malformed, Outcome};
 use tidegate_store::Store;
-use tidegate_wire::envoy::{RateLimitResponse, RequestDescriptor, Turn};
+use tidegate_wire::envoy::{HitsMode, RateLimitResponse, RequestDescriptor};
 use tidegate_wire::headers::names::CONTENT_TYPE;
 use tidegate_wire::problem;
 
@@ -65,7 +65,7 @@ pub(crate) async fn answer<S: Store, T>(
     question.validate().inspect_err(|_| door.note_malformed())?;
     let refunded = refund(door, question).await?;
     let decision = match &refunded {
-        Some(decision) if question.request.all(Turn::Refund) => decision.clone(),
+        Some(decision) if question.request.all(HitsMode::Refund) => decision.clone(),
         _ => decide(door, question).await?,
     };
     if nobody_decided(&decision) && door.settings().undecided == Undecided::Unavailable {
@@ -78,12 +78,12 @@ async fn refund<S: Store>(
     door: &Door<S>,
     question: &EnvoyQuestion<'_>,
 ) -> Result<Option<Decision>, Malformed> {
-    if !question.request.any(Turn::Refund) {
+    if !question.request.any(HitsMode::Refund) {
         return Ok(None);
     }
-    let descriptors = question.descriptors(|asked| match asked.turn() {
-        Turn::Refund => question.request.hits_of(asked),
-        Turn::Peek | Turn::Charge => 0,
+    let descriptors = question.descriptors(|asked| match asked.hits_mode() {
+        HitsMode::Refund => question.request.hits_of(asked),
+        HitsMode::Peek | HitsMode::Charge => 0,
     });
     let check = question.check_within(&descriptors, door.left(question.patience));
     Box::pin(door.refund(&check, None)).await.map(Some)
@@ -91,21 +91,21 @@ async fn refund<S: Store>(
 
 /// First whether there is room where nothing is charged, then the charges.
 async fn decide<S: Store>(door: &Door<S>, question: &EnvoyQuestion<'_>) -> Result<Decision, Malformed> {
-    if question.request.any(Turn::Peek) {
-        let descriptors = question.descriptors(|asked| u64::from(asked.turn() == Turn::Peek));
+    if question.request.any(HitsMode::Peek) {
+        let descriptors = question.descriptors(|asked| u64::from(asked.hits_mode() == HitsMode::Peek));
         let check = question.check_within(&descriptors, door.left(question.patience));
         let peeked = Box::pin(door.peek(&check)).await?;
         if !peeked.allowed() {
             Box::pin(charge_late(door, question)).await?;
             return Ok(peeked);
         }
-        if !question.request.any(Turn::Charge) {
+        if !question.request.any(HitsMode::Charge) {
             return Ok(peeked);
         }
     }
-    let descriptors = question.descriptors(|asked| match asked.turn() {
-        Turn::Charge => question.request.hits_of(asked),
-        Turn::Peek | Turn::Refund => 0,
+    let descriptors = question.descriptors(|asked| match asked.hits_mode() {
+        HitsMode::Charge => question.request.hits_of(asked),
+        HitsMode::Peek | HitsMode::Refund => 0,
     });
     door.check(&question.check_within(&descriptors, door.left(question.patience))).await
 }

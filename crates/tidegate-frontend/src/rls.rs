@@ -1,7 +1,7 @@
 //! Envoy's rate limit service (`envoy.service.ratelimit.v3`) over gRPC: decode, ask, encode.
 //!
 //! A question that is none is INVALID_ARGUMENT, with words that repeat no value. If nobody could decide and the class of
-//! the rules refuses, [`Undecided`](crate::door::Undecided) says what Envoy is told. At the caller's deadline
+//! the rules refuses, [`Undecided`](crate::door::Undecided) says what Envoy is told. After nine tenths of the caller's deadline
 //! (`grpc-timeout`) the class decides without the store; what the store was asked by then may still be charged. The store
 //! has an earlier deadline, so that a fallback answers in time.
 //!
@@ -36,7 +36,7 @@ pub use call::Begun;
 pub use reflection::file_descriptor_set;
 
 /// The name of the service, as Envoy calls it.
-pub use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_service_server::SERVICE_NAME;
+pub const SERVICE_NAME: &str = "envoy.service.ratelimit.v3.RateLimitService";
 
 /// Where its one method is called.
 pub const PATH: &str = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";

@@ -6,7 +6,6 @@
 
 mod app;
 mod connection;
-mod turn_clock;
 mod batches;
 mod coalesce;
 mod activity;
@@ -25,7 +24,7 @@ use crate::tls::Alpn;
 use crate::{ByteStream, ConnectionHandler, ListenerConfig, Peer, Phase};
 
 pub use activity::MAX_STREAMS;
-pub use app::{BoxError, HttpApp, RequestKind};
+pub use app::{BoxError, CallerRefused, HttpApp, RequestKind};
 
 /// A listener for HTTP/1.1 and HTTP/2.
 #[derive(Debug)]

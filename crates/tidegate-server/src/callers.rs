@@ -7,6 +7,7 @@ use axum::http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
+use tidegate_net::http::CallerRefused;
 use tidegate_net::secret::{BearerToken, FollowedSecret, SecretFile};
 use tidegate_wire::trust::{Grant, Proof, Trust, X_TIDEGATE_TOKEN};
 
@@ -89,6 +90,7 @@ pub(crate) async fn only_with(token: BearerToken, request: Request, next: Next) 
     let detail = "this door wants its token: Authorization: Bearer … or X-Tidegate-Token: …";
     let mut answer = problem(StatusCode::UNAUTHORIZED, detail);
     answer.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    answer.extensions_mut().insert(CallerRefused);
     answer
 }
 

@@ -16,6 +16,11 @@ pub(crate) fn write_parameter(out: &mut Vec<u8>, name: u8, number: u64) {
 /// Appends a line of the Redis protocol: its type, the digits of a number, and the line's end.
 #[inline]
 pub(crate) fn write_line(out: &mut Vec<u8>, kind: u8, number: u64) {
+    // Most numbers of replies have one digit.
+    if let Ok(digit @ 0..=9) = u8::try_from(number) {
+        out.extend_from_slice(&[kind, b'0' + digit, b'\r', b'\n']);
+        return;
+    }
     out.push(kind);
     write(out, number);
     out.extend_from_slice(b"\r\n");

@@ -21,7 +21,7 @@ pub use encode::{FRAME_BYTES, encode_response};
 pub use metadata::{MetadataDecision, ResponseMetadata};
 pub use protobuf::Unreadable;
 pub use refusal::refusal;
-pub use request::{LimitOverride, RateLimitRequest, RequestDescriptor, Turn};
+pub use request::{HitsMode, LimitOverride, RateLimitRequest, RequestDescriptor};
 pub use response::{CurrentLimit, DescriptorStatus, RateLimitResponse};
 pub use texts::Texts;
 pub use unit::TimeUnit;

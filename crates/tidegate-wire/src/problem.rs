@@ -5,12 +5,6 @@
 
 mod kind;
 mod detail;
-impl From<FieldError> for Problem {
-    fn from(error: FieldError) -> Self {
-        Self::of_request(StatusCode::BAD_REQUEST, error.to_string())
-    }
-}
-
 #[cfg(test)]
 mod tests;
 
@@ -240,5 +234,11 @@ impl Serialize for Problem {
             body.serialize_entry(name, value)?;
         }
         body.end()
+    }
+}
+
+impl From<FieldError> for Problem {
+    fn from(error: FieldError) -> Self {
+        Self::of_request(StatusCode::BAD_REQUEST, error.to_string())
     }
 }

@@ -1,5 +1,6 @@
 //! Rules in memory: for tests, and for programs that make their rules themselves.
 
+use std::fmt;
 use std::future::pending;
 use std::time::Duration;
 
@@ -11,17 +12,28 @@ use super::{ReadError, RuleFiles, RuleSource, SourceReading};
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A source of rules in memory.
-#[derive(Debug)]
 pub struct MemorySource(watch::Receiver<State>);
 
 /// Changes the rules of a [`MemorySource`].
-#[derive(Debug)]
 pub struct MemoryRules(watch::Sender<State>);
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct State {
     revision: u64,
     files: Result<RuleFiles, String>,
+}
+
+/// Rule files may hold secrets.
+impl fmt::Debug for MemorySource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemorySource").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for MemoryRules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryRules").finish_non_exhaustive()
+    }
 }
 
 impl MemorySource {

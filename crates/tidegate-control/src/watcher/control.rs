@@ -56,12 +56,16 @@ impl<S: Store> Control<S> {
             return done;
         }
         loop {
-            let has_room = self.waiting.len() < MAX_WAITING;
             tokio::select! {
                 done = &mut work => return done,
-                Some(request) = self.requests.recv(), if has_room => match request {
+                Some(request) = self.requests.recv() => match request {
                     Request::Switch(request) => self.serve_switch(request),
-                    Request::Reload(request) => self.waiting.push_back(request),
+                    Request::Reload(request) if self.waiting.len() < MAX_WAITING => {
+                        self.waiting.push_back(request);
+                    }
+                    // Dropped, which tells its caller that the watcher is busy: reloads must not keep
+                    // switches from being served.
+                    Request::Reload(_) => {}
                 },
                 _ = self.switch_ticks.tick() => self.end_switches(),
             }

@@ -7,6 +7,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
 use super::*;
+use crate::handle::MAX_WAITING;
 use crate::source::{MemoryRules, MemorySource};
 use crate::switches::{SwitchChange, SwitchError, SwitchTarget};
 use crate::test_support::{BAD, GOOD, Node};
@@ -148,6 +149,17 @@ async fn slow_source_does_not_hold_up_switches() {
     assert_eq!(running.node.mode(), Some((Mode::Off, Some(Mode::Enforce))));
     sleep(Duration::from_secs(20)).await;
     assert_eq!(faults.reads.load(Relaxed), 3, "each reload reads by itself");
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_reloads_never_block_switches() {
+    let (_rules, faults, running) = run_faulty().await;
+    faults.hangs.store(true, Relaxed);
+    for _ in 0..5 * MAX_WAITING {
+        running.control.queue_reload("test").await.unwrap();
+    }
+    running.switch_off().await.unwrap();
+    assert_eq!(running.node.mode(), Some((Mode::Off, Some(Mode::Enforce))));
 }
 
 #[tokio::test(start_paused = true)]

@@ -95,6 +95,27 @@ fn what_quotas_refuse_is_charged_nowhere() {
 }
 
 #[test]
+fn refusal_by_quotas_ends_only_its_own_slot() {
+    let rules = "rules: [{ name: slots, match: { plan: free }, limit: 2 concurrent }]";
+    let way = Way::new(&format!("{TREE}{rules}"));
+    let holder = way.check(&[("plan", "free")]);
+    assert!(holder.allowed() && holder.holds);
+    let quotas: [Pairs<'_>; 3] = [&[("quota", "a")], &[("quota", "b")], &[("plan", "free")]];
+    let used = |decision: &Decision| {
+        let slots = decision.limits().find(|view| view.policy() == "slots").unwrap().verdict;
+        slots.limit - slots.remaining
+    };
+    for _ in 0..3 {
+        way.descriptors(&[&[("quota", "a")], &[("quota", "b")]]);
+    }
+    let refused = way.descriptors(&quotas);
+    assert!(!refused.allowed());
+    let peeked = Check { attributes: &[("plan", "free")], ..Check::new("api") };
+    let peeked = wait(way.engine.peek(&peeked, way.now)).unwrap();
+    assert_eq!(used(&peeked), 1, "the first holder keeps its slot");
+}
+
+#[test]
 fn a_descriptor_may_bring_its_limit() {
     let way = Way::new(TREE);
     let limit = Override { amount: 3, per: Duration::from_secs(60) };

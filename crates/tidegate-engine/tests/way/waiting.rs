@@ -32,10 +32,6 @@ fn gated() -> (Way<Gated>, Arc<Semaphore>) {
     (Way::over(Gated { memory: Memory::new(), gate: Arc::clone(&gate) }, RULES), gate)
 }
 
-fn on(path: &[(&'static str, &'static str)]) -> Vec<(&'static str, &'static str)> {
-    path.to_vec()
-}
-
 /// Begins a check, lets it reach the store, and drops it there.
 async fn abandon(way: &Way<Gated>, attributes: Pairs<'_>) {
     let check = Check { attributes, ..Check::new("api") };
@@ -70,7 +66,7 @@ fn dropped_pending_counts_as_abandoned() {
 #[tokio::test]
 async fn abandoned_call_charges_and_releases_its_slots() {
     let (way, gate) = gated();
-    abandon(&way, &on(&[("path", "/slots")])).await;
+    abandon(&way, &[("path", "/slots")]).await;
     assert_eq!(way.engine.observed().abandoned_checks(), 1);
     // The call itself, and the release of its slot.
     open(&gate, 2).await;
@@ -125,6 +121,28 @@ async fn class_decides_at_the_deadline() {
     open(&gate, 2).await;
     open(&gate, 1).await;
     assert_eq!(remaining(&ask("/a").await), [("comfortable".to_owned(), 7)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_call_without_time_left() {
+    let (way, gate) = gated();
+    gate.add_permits(1);
+    let patience = Some(Duration::ZERO);
+    let check = Check { attributes: &[("path", "/a")], patience, ..Check::new("api") };
+    let decision = way.engine.check(&check, way.now).await.unwrap();
+    assert_eq!(decision.reason(), "undecided");
+    assert_eq!(gate.available_permits(), 1, "the store was not called");
+}
+
+#[test]
+fn memory_needs_no_runtime() {
+    let way = Way::new("rules: [{ name: a, limit: 2/min }]");
+    let check = Check { patience: Some(Duration::from_millis(20)), ..Check::new("api") };
+    assert!(wait(way.engine.peek(&check, way.now)).unwrap().allowed());
+    let hold = Hold::lasting(Duration::from_secs(60));
+    assert!(wait(way.engine.reserve(&check, hold, way.now)).unwrap().allowed());
+    assert!(wait(way.engine.refund(&check, way.now, way.now)).unwrap().allowed());
+    assert_eq!(way.engine.observed().panics(), 0);
 }
 
 #[tokio::test]

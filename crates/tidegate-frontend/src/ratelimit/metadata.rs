@@ -4,7 +4,9 @@ use serde_json::{Map, Value, json};
 use tidegate_engine::Decision;
 use tidegate_rules::yaml::{Node, Value as Written};
 use tidegate_wire::decision_id::DecisionId;
-use tidegate_wire::envoy::{DescriptorStatus, MetadataDecision, RateLimitRequest, ResponseMetadata, Turn};
+use tidegate_wire::envoy::{
+    DescriptorStatus, HitsMode, MetadataDecision, RateLimitRequest, ResponseMetadata,
+};
 
 use super::statuses::{replaced, tree_rule};
 
@@ -40,7 +42,7 @@ fn of_the_passed(
     let replaced = replaced(request, decision);
     let mut merged = Map::new();
     for (asked, status) in request.descriptors.iter().zip(statuses) {
-        if status.over || asked.turn() == Turn::Refund {
+        if status.over || asked.hits_mode() == HitsMode::Refund {
             continue;
         }
         let Some(tree) = tree_rule(asked, decision).and_then(|rule| rule.tree.as_deref()) else { continue };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 use tidegate_engine::{Charging, Check, Descriptor, Override};
-use tidegate_wire::envoy::{LimitOverride, RateLimitRequest, RequestDescriptor, TimeUnit, Turn};
+use tidegate_wire::envoy::{HitsMode, LimitOverride, RateLimitRequest, RequestDescriptor, TimeUnit};
 
 use super::Failure;
 use crate::door::Patience;
@@ -65,10 +65,10 @@ fn descriptor<'r>(sent: &'r RequestDescriptor<'_>, cost: u64) -> Descriptor<'r> 
 /// A descriptor with a cost of its own is charged even if it is refused, as envoyproxy/ratelimit charges it: Envoy does not
 /// say that it sends it at the end of a stream.
 fn charging(sent: &RequestDescriptor<'_>) -> Charging {
-    match sent.turn() {
-        Turn::Peek => Charging::Peek,
-        Turn::Charge if sent.is_late() => Charging::Late,
-        Turn::Charge | Turn::Refund => Charging::IfAdmitted,
+    match sent.hits_mode() {
+        HitsMode::Peek => Charging::Peek,
+        HitsMode::Charge if sent.is_late() => Charging::Late,
+        HitsMode::Charge | HitsMode::Refund => Charging::IfAdmitted,
     }
 }
 

@@ -9,7 +9,7 @@ use tidegate_engine::{Decision, LimitView};
 use tidegate_rules::rule::{Action, Mode, Rule};
 
 use tidegate_wire::envoy::{
-    CurrentLimit, DescriptorStatus, RateLimitRequest, RequestDescriptor, TimeUnit, Turn,
+    CurrentLimit, DescriptorStatus, HitsMode, RateLimitRequest, RequestDescriptor, TimeUnit,
 };
 
 use crate::door::Viewed;
@@ -27,8 +27,8 @@ pub(super) struct Standing<'s, 'r, 'd> {
 /// One for each descriptor, in order. If the request is refused for none of them in particular, all of them are over.
 pub(super) fn statuses<'d>(standing: &Standing<'_, '_, 'd>) -> SmallVec<[DescriptorStatus<'d>; 4]> {
     let refunded = standing.refunded.map(Viewed::of);
-    let one = |(place, asked): (usize, &RequestDescriptor<'_>)| match (asked.turn(), &refunded) {
-        (Turn::Refund, Some(refunded)) => {
+    let one = |(place, asked): (usize, &RequestDescriptor<'_>)| match (asked.hits_mode(), &refunded) {
+        (HitsMode::Refund, Some(refunded)) => {
             DescriptorStatus { over: false, ..standing.status(place, asked, refunded) }
         }
         _ => standing.status(place, asked, standing.decided),
@@ -45,7 +45,7 @@ pub(super) fn statuses<'d>(standing: &Standing<'_, '_, 'd>) -> SmallVec<[Descrip
 
 /// The names of limits that other limits of this request replace.
 pub(super) fn replaced<'d>(request: &RateLimitRequest<'_>, decision: &'d Decision) -> SmallVec<[&'d str; 4]> {
-    let asked = request.descriptors.iter().filter(|asked| asked.turn() != Turn::Refund);
+    let asked = request.descriptors.iter().filter(|asked| asked.hits_mode() != HitsMode::Refund);
     let rules = asked.filter_map(|asked| tree_rule(asked, decision)?.tree.as_deref());
     rules.flat_map(|tree| tree.replaces.iter().map(|name| &**name)).collect()
 }

@@ -5,22 +5,25 @@
 //! stuck ([`ConnectionActivity::stuck_at`]), and, once it is closing, is it worth waiting for
 //! ([`ConnectionActivity::is_progressing`]).
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::turn_clock;
-
 /// The most streams (answers without a known end) at once on one connection.
 pub const MAX_STREAMS: usize = 16;
+
+/// Bytes that a connection reads in one turn. A peer that never pauses gets no more than others.
+pub(super) const MAX_READ_PER_TURN: usize = 64 << 10;
 
 /// What is under way on a connection.
 #[derive(Debug)]
 pub(super) struct ConnectionActivity {
     /// Bytes that the socket has taken.
     sent: AtomicU64,
+    /// Bytes that may still be read in this turn of the connection.
+    read_allowance: AtomicUsize,
     state: Mutex<ActivityState>,
 }
 
@@ -57,7 +60,26 @@ impl ConnectionActivity {
             last_request_end: now,
             sent_before: 0,
         };
-        Self { sent: AtomicU64::new(0), state: Mutex::new(state) }
+        Self {
+            sent: AtomicU64::new(0),
+            read_allowance: AtomicUsize::new(MAX_READ_PER_TURN),
+            state: Mutex::new(state),
+        }
+    }
+
+    /// A turn of the connection begins: it may read again.
+    pub(super) fn begin_turn(&self) {
+        self.read_allowance.store(MAX_READ_PER_TURN, Relaxed);
+    }
+
+    /// Whether the connection may read more in this turn.
+    pub(super) fn may_read(&self) -> bool {
+        self.read_allowance.load(Relaxed) > 0
+    }
+
+    pub(super) fn note_read(&self, bytes: usize) {
+        let left = self.read_allowance.load(Relaxed);
+        self.read_allowance.store(left.saturating_sub(bytes), Relaxed);
     }
 
     /// When the connection will have been idle for `idle`; `None` if it has been.
@@ -104,7 +126,7 @@ impl ConnectionActivity {
 impl ActivityState {
     fn end_request(&mut self) {
         self.open_requests = self.open_requests.saturating_sub(1);
-        self.last_request_end = turn_clock::now();
+        self.last_request_end = Instant::now();
     }
 
     /// One more unsent answer; its generation.

@@ -5,12 +5,12 @@ use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use http::{Request, Response, StatusCode};
+use http::{Request, Response};
 use hyper::body::Incoming;
 
 use super::activity::{ConnectionActivity, OpenRequest, StreamPermit};
 use super::answer_body::{AnswerBody, BudgetExhausted, hold};
-use super::{HttpApp, HttpListener, RequestKind};
+use super::{CallerRefused, HttpApp, HttpListener, RequestKind};
 use crate::budget::{HeldBytes, ListenerBudget};
 use crate::deadline::{Failure, within};
 
@@ -76,7 +76,7 @@ fn settled<A: HttpApp>(
     let counts = &server.listener.counts;
     match outcome {
         Ok(response) => {
-            if response.status() == StatusCode::UNAUTHORIZED {
+            if response.extensions().get::<CallerRefused>().is_some() {
                 counts.unauthorized.fetch_add(1, Relaxed);
             }
             response

@@ -114,3 +114,7 @@ pub trait HttpApp: Send + Sync + 'static {
     /// The response when there are no bytes left for a head or an answer, or no more streams allowed.
     fn busy(&self) -> Response<Self::Body>;
 }
+
+/// Marks a response, by its extensions, as a refusal of a caller that did not prove who it is. Such responses are counted.
+#[derive(Clone, Copy, Debug)]
+pub struct CallerRefused;

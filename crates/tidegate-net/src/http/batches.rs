@@ -5,7 +5,7 @@
 //! turns other connections run, so that one connection never holds up a core.
 //!
 //! Only HTTP/2 hands requests to this executor. Over HTTP/1.1 hyper answers one request after
-//! another; a turn then only bounds reads and holds the clock.
+//! another; a turn then only bounds reads.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -15,7 +15,6 @@ use std::task::{Context, Poll, Waker};
 
 use hyper::rt::Executor;
 
-use super::turn_clock::Turn;
 use crate::deadline::catch_panic;
 
 /// The most requests that are started in one turn.
@@ -62,7 +61,6 @@ impl RequestBatches {
         connection: Pin<&mut C>,
         context: &mut Context<'_>,
     ) -> Poll<C::Output> {
-        let _turn = Turn::begin();
         let reads = self.queue.is_empty();
         let ended = if reads { connection.poll(context) } else { Poll::Pending };
         // Wakes itself if requests remain, or if the connection was not polled: the wake-up that

@@ -8,30 +8,18 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::activity::ConnectionActivity;
-use super::turn_clock::current_turn;
-
-/// Bytes that a connection reads in one turn. A peer that never pauses gets no more than others.
-const MAX_PER_TURN: usize = 64 << 10;
 
 /// A stream that does not offer vectored writes. With them, hyper would make one system call per
 /// HTTP/2 answer; without, it copies the answers of a turn into one buffer. Answers are short, so the
 /// copy costs less than the call.
 pub(super) struct CoalescingStream<S> {
-    read: TurnBytes,
     stream: S,
     activity: Arc<ConnectionActivity>,
 }
 
-/// Bytes that were read in a turn.
-#[derive(Default)]
-struct TurnBytes {
-    bytes: usize,
-    turn: Option<u64>,
-}
-
 impl<S> CoalescingStream<S> {
     pub(super) fn new(stream: S, activity: &Arc<ConnectionActivity>) -> Self {
-        Self { read: TurnBytes::default(), stream, activity: Arc::clone(activity) }
+        Self { stream, activity: Arc::clone(activity) }
     }
 
     fn note_sent(&self, bytes: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -48,19 +36,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for CoalescingStream<S> {
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let Self { read, stream, .. } = &mut *self;
-        // hyper may read several times in a turn. Reads outside of turns are not bounded.
-        let turn = current_turn();
-        if read.turn != turn || turn.is_none() {
-            *read = TurnBytes { bytes: 0, turn };
-        }
-        if read.bytes >= MAX_PER_TURN {
+        // hyper may read several times in a turn.
+        if !self.activity.may_read() {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
         let before = into.filled().len();
-        let polled = Pin::new(stream).poll_read(context, into);
-        read.bytes += into.filled().len() - before;
+        let polled = Pin::new(&mut self.stream).poll_read(context, into);
+        self.activity.note_read(into.filled().len() - before);
         polled
     }
 }
@@ -98,13 +81,13 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for CoalescingStream<S> {
 mod tests {
     use std::task::Waker;
 
-    use super::super::turn_clock::Turn;
+    use super::super::activity::MAX_READ_PER_TURN;
     use super::*;
 
     /// The bytes until a read waits, or the bound is far exceeded.
     fn read_all(from: &mut CoalescingStream<tokio::io::Repeat>) -> usize {
         let (mut buffer, mut read) = ([0; 4 << 10], 0);
-        while read < 10 * MAX_PER_TURN {
+        while read < 10 * MAX_READ_PER_TURN {
             let mut into = ReadBuf::new(&mut buffer);
             if Pin::new(&mut *from).poll_read(&mut Context::from_waker(Waker::noop()), &mut into).is_pending()
             {
@@ -120,9 +103,8 @@ mod tests {
         let activity = Arc::new(ConnectionActivity::new());
         let mut stream = CoalescingStream::new(tokio::io::repeat(b'x'), &activity);
         for _ in 0..2 {
-            let _turn = Turn::begin();
-            assert_eq!((read_all(&mut stream), read_all(&mut stream)), (MAX_PER_TURN, 0));
+            activity.begin_turn();
+            assert_eq!((read_all(&mut stream), read_all(&mut stream)), (MAX_READ_PER_TURN, 0));
         }
-        assert!(read_all(&mut stream) > MAX_PER_TURN, "unbounded outside of turns");
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use http::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
@@ -18,7 +18,6 @@ use super::activity::ConnectionActivity;
 use super::answer::answer;
 use super::batches::{PendingRequests, RequestBatches};
 use super::coalesce::CoalescingStream;
-use super::turn_clock::TurnTimer;
 use super::{HttpApp, HttpListener};
 use crate::{ByteStream, CLOSE_GRACE, ConnectionLimits, Peer, Phase, reached};
 
@@ -66,7 +65,10 @@ pub(super) async fn drive<A: HttpApp, S: ByteStream>(
     loop {
         tokio::select! {
             biased;
-            ended = poll_fn(|context| batches.poll(connection.as_mut(), context)) => {
+            ended = poll_fn(|context| {
+                activity.begin_turn();
+                batches.poll(connection.as_mut(), context)
+            }) => {
                 if let Err(error) = ended {
                     tracing::debug!(door = %server.listener.name, %error, "connection");
                 }
@@ -107,14 +109,14 @@ fn builder<A: HttpApp>(server: &HttpListener<A>, arrived: PendingRequests) -> Bu
     let mut builder = Builder::new(arrived);
     builder
         .http1()
-        .timer(TurnTimer::new())
+        .timer(TokioTimer::new())
         .header_read_timeout(limits.header_timeout)
         // Vectored writes keep the guards of an answer's bytes until they are sent; a copy would not.
         .writev(true)
         .max_buf_size(HEAD_BYTES as usize);
     builder
         .http2()
-        .timer(TurnTimer::new())
+        .timer(TokioTimer::new())
         // gRPC has no use for the date.
         .auto_date_header(!server.http2_only)
         .max_concurrent_streams(limits.streams)

@@ -1,6 +1,7 @@
 //! Dynamic metadata: what Envoy's other filters and its logs may know of a decision.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +9,7 @@ use super::{RateLimitRequest, RequestDescriptor};
 use crate::decision_id::DecisionId;
 
 /// The decision, and what the rules say of the descriptors that passed.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct ResponseMetadata<'d> {
     /// What was decided, if anything was.
     pub decided: Option<MetadataDecision<'d>>,
@@ -35,6 +36,17 @@ pub struct MetadataDecision<'d> {
     pub rule: Option<&'d str>,
     /// The version of the rules.
     pub snapshot: u64,
+}
+
+/// The request may hold secrets.
+impl fmt::Debug for ResponseMetadata<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResponseMetadata")
+            .field("decided", &self.decided)
+            .field("domain", &self.domain)
+            .field("reason", &self.reason)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'d> ResponseMetadata<'d> {

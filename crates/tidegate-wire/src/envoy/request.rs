@@ -42,7 +42,7 @@ pub struct LimitOverride {
 
 /// What happens to the cost of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum HitsMode {
     /// It is charged.
     Charge,
     /// It is 0: the descriptor only asks.
@@ -60,14 +60,14 @@ impl RateLimitRequest<'_> {
         }
     }
 
-    /// Whether a descriptor has that turn.
-    pub fn any(&self, turn: Turn) -> bool {
-        self.descriptors.iter().any(|descriptor| descriptor.turn() == turn)
+    /// Whether a descriptor has that mode.
+    pub fn any(&self, mode: HitsMode) -> bool {
+        self.descriptors.iter().any(|descriptor| descriptor.hits_mode() == mode)
     }
 
-    /// Whether all descriptors have that turn.
-    pub fn all(&self, turn: Turn) -> bool {
-        self.descriptors.iter().all(|descriptor| descriptor.turn() == turn)
+    /// Whether all descriptors have that mode.
+    pub fn all(&self, mode: HitsMode) -> bool {
+        self.descriptors.iter().all(|descriptor| descriptor.hits_mode() == mode)
     }
 
     /// What a descriptor costs: its own cost, even of 0, or the request's, which is 1 if it is 0.
@@ -78,18 +78,18 @@ impl RateLimitRequest<'_> {
 
 impl RequestDescriptor<'_> {
     /// What happens to its cost.
-    pub fn turn(&self) -> Turn {
+    pub fn hits_mode(&self) -> HitsMode {
         match self.hits {
-            _ if self.negative => Turn::Refund,
-            Some(0) => Turn::Peek,
-            _ => Turn::Charge,
+            _ if self.negative => HitsMode::Refund,
+            Some(0) => HitsMode::Peek,
+            _ => HitsMode::Charge,
         }
     }
 
     /// Whether it brings a cost of its own that is charged in any case. Envoy sends such costs at the end of a stream, when
     /// they have arisen already.
     pub fn is_late(&self) -> bool {
-        self.turn() == Turn::Charge && self.hits.is_some()
+        self.hits_mode() == HitsMode::Charge && self.hits.is_some()
     }
 }
 

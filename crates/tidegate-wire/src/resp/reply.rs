@@ -23,12 +23,18 @@ impl Protocol {
 }
 
 /// Replies of one connection that were not sent yet.
-#[derive(Debug)]
 pub struct Replies {
     /// What is to be sent.
     pub bytes: Vec<u8>,
     /// How it is written.
     pub protocol: Protocol,
+}
+
+/// Replies may repeat what a client sent.
+impl std::fmt::Debug for Replies {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Replies").field("protocol", &self.protocol).finish_non_exhaustive()
+    }
 }
 
 impl Replies {

@@ -6,7 +6,7 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 
 use crate::Peer;
-use crate::http::{HttpApp, RequestKind};
+use crate::http::{CallerRefused, HttpApp, RequestKind};
 
 /// Answers every path; `/openapi.json` with a long document.
 pub(super) struct TestApp {
@@ -46,7 +46,12 @@ impl HttpApp for TestApp {
             "/openapi.json" => Response::new(vec![b' '; DOCUMENT_BYTES].into()),
             "/healthz" => Response::new("alive\n".into()),
             "/panic" => panic!("on purpose"),
-            "/unauthorized" => failure(StatusCode::UNAUTHORIZED),
+            "/unauthorized" => {
+                let mut response = failure(StatusCode::UNAUTHORIZED);
+                response.extensions_mut().insert(CallerRefused);
+                response
+            }
+            "/401" => failure(StatusCode::UNAUTHORIZED),
             _ => match begun.body.collect().await {
                 Ok(body) => Response::new(body.to_bytes().len().to_string().into()),
                 Err(_) => failure(StatusCode::BAD_REQUEST),

@@ -175,18 +175,18 @@ async fn a_stop_lets_requests_finish() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn counts_panics_and_unauthorized_requests() {
+async fn counts_panics_and_refused_callers() {
     let server = Arc::new(server(false));
     let (mut ours, theirs) = duplex(1 << 20);
     let (phases, _serving) = connect_over(theirs, Arc::clone(&server));
-    for path in ["/panic", "/unauthorized", "/"] {
+    for path in ["/panic", "/unauthorized", "/401", "/"] {
         ours.write_all(format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n").as_bytes()).await.unwrap();
     }
     settle().await;
     phases.send_replace(Phase::Draining);
     let back = rest(ours).await;
     let statuses: Vec<&str> = back.split("HTTP/1.1 ").skip(1).map(|answer| &answer[..3]).collect();
-    assert_eq!(statuses, ["500", "401", "200"]);
+    assert_eq!(statuses, ["500", "401", "401", "200"]);
     let counts = &server.listener.counts;
     assert_eq!((counts.panics.load(Relaxed), counts.unauthorized.load(Relaxed)), (1, 1));
 }
