@@ -32,8 +32,8 @@ impl<S: Store> Engine<S> {
     /// Would it pass? Nothing is charged.
     pub async fn peek(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
         let mut pending = self.begin(check, now);
-        let answer = self.ask(&mut pending, check, Inquiry::Read).await;
-        self.settle(&mut pending, answer, (check, Asked::ToSee))?;
+        self.ask(&mut pending, check, Inquiry::Read).await;
+        self.settle(&mut pending, (check, Asked::ToSee))?;
         Ok(Decision { holds: false, ..pending.decision })
     }
 
@@ -45,8 +45,8 @@ impl<S: Store> Engine<S> {
         now: Timestamp,
     ) -> Result<Decision, Malformed> {
         let mut pending = self.begin(check, now);
-        let answer = self.ask(&mut pending, check, Inquiry::Reserve(hold)).await;
-        self.settle(&mut pending, answer, (check, Asked::ToPass))?;
+        self.ask(&mut pending, check, Inquiry::Reserve(hold)).await;
+        self.settle(&mut pending, (check, Asked::ToPass))?;
         self.keep_reservation(&mut pending, check, hold);
         self.observe(&pending);
         Ok(pending.decision)
@@ -113,16 +113,16 @@ impl<S: Store> Engine<S> {
             pending.disarm();
         })?;
         refund::keep_what_is_measured(&mut pending, check);
-        let had_plan = pending.failure.is_none();
-        let answer = match self.call_refund(&mut pending, check, charged_at).await {
+        let refunded = self.call_refund(&mut pending, check, charged_at).await;
+        let is_given_back = refunded.is_ok() && pending.failure.is_none();
+        match refunded {
             Ok(()) => {
                 pending.plan = pending.plan.at_no_cost();
-                Ok(self.ask(&mut pending, check, Inquiry::Read).await)
+                self.ask(&mut pending, check, Inquiry::Read).await;
             }
-            Err(error) => Err(error),
-        };
-        let is_given_back = had_plan && answer.is_ok();
-        self.settle(&mut pending, answer.and_then(|read| read), (check, Asked::ToSee))?;
+            Err(error) => pending.error = Some(error),
+        }
+        self.settle(&mut pending, (check, Asked::ToSee))?;
         let mut decision = pending.decision;
         // It is given back even if the store could not say what is left.
         if is_given_back && decision.is_uncounted() {

@@ -3,6 +3,7 @@
 mod judged;
 
 use std::borrow::Cow;
+use std::mem;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -170,6 +171,13 @@ impl Decision {
             is_clear: false,
             deciding: None,
         }
+    }
+
+    /// Takes the store's answer, of which there is one at most.
+    #[inline]
+    pub(crate) fn put_answer(&mut self, answer: Answer) {
+        // To say that there was none saves looking, and a copy.
+        mem::forget(self.answer.replace(answer));
     }
 
     /// Whether the request may go on, now or after a while.

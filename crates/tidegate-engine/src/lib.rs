@@ -15,9 +15,9 @@
 //!
 //! // The two halves, with a store that need not be waited for; `Engine::check` goes the whole path.
 //! let decide = || {
-//!     let pending = engine.begin(&check, now);
-//!     let answer = engine.try_decide(&pending).expect("a store in memory answers without waiting");
-//!     engine.finish(pending, &check, answer)
+//!     let mut pending = engine.begin(&check, now);
+//!     assert!(engine.try_decide(&mut pending), "a store in memory answers without waiting");
+//!     engine.finish(pending, &check)
 //! };
 //! assert_eq!(decide()?.outcome, Outcome::Allow);
 //! assert_eq!(decide()?.outcome, Outcome::Deny);

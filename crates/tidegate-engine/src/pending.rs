@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tidegate_core::{Plan, Ticket, Timestamp};
-use tidegate_store::{Answer, Verdicts};
+use tidegate_store::StoreError;
 
 use crate::check::Malformed;
 use crate::decision::{Decision, Trouble};
@@ -23,6 +23,8 @@ pub struct Pending<'e> {
     /// Lets everything pass until it is settled.
     pub(crate) decision: Decision,
     pub(crate) failure: Option<BeginFailure>,
+    /// Why the store did not answer.
+    pub(crate) error: Option<StoreError>,
 }
 
 /// Why there is no plan although there should be one.
@@ -44,16 +46,12 @@ impl<'e> Pending<'e> {
             plan: Plan::new(),
             decision: Decision::free(now),
             failure: None,
+            error: None,
         }
     }
 
-    /// What the store is asked. Empty if no limit applies, or if the check could not be resolved.
-    pub fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
     /// When the decision is made.
-    pub fn now(&self) -> Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         self.decision.at
     }
 
@@ -65,11 +63,6 @@ impl<'e> Pending<'e> {
         self.decision.version = loaded.version;
         self.decision.id = ticket;
         self.plan.set_ticket(ticket);
-    }
-
-    /// The answer to a plan without charges.
-    pub(crate) fn empty_answer(&self) -> Answer {
-        Answer::to_all(self.plan.ticket(), Verdicts::new())
     }
 
     /// Drops what a station may have half written, and keeps the identity of the decision.

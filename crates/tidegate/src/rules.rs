@@ -107,11 +107,9 @@ impl Governor {
 
     /// May this request pass?
     pub fn check(&self, check: &Check<'_>) -> Result<Decision, Malformed> {
-        let pending = self.engine.begin(check, self.now());
-        match self.engine.try_decide(&pending) {
-            Some(answer) => self.engine.finish(pending, check, answer),
-            None => unreachable!("a store in memory answers without waiting"),
-        }
+        let decided = self.engine.try_check(check, self.now());
+        // A store in memory answers without waiting. Without an answer the class would decide.
+        decided.unwrap_or_else(|pending| self.engine.finish(*pending, check))
     }
 
     /// Would it pass? Nothing is charged.
