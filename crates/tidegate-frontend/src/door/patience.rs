@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use tidegate_core::Timestamp;
 
+/// What an answer needs on its way to the caller.
+const ANSWER_TIME: Duration = Duration::from_millis(1);
+
 /// How long a caller waits for its answer, counted from when its question was read. One question may be several checks:
 /// what the first ones took is not there for the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,10 +24,13 @@ impl Patience {
         Self(lasts.map(|lasts| Waits { since: now(), lasts }))
     }
 
-    /// What is left of it; nothing at all if it is over.
+    /// What is left of it; zero from nine tenths on, or if less than [`ANSWER_TIME`] remains. The class then decides
+    /// without the store, so that the last checks of a batch do not take the time that its answer needs.
     pub(crate) fn left(self, now: impl FnOnce() -> Timestamp) -> Option<Duration> {
         let Waits { since, lasts } = self.0?;
-        Some(lasts.saturating_sub(Duration::from_micros(now().since(since))))
+        let left = lasts.saturating_sub(Duration::from_micros(now().since(since)));
+        let is_first = left == lasts;
+        Some(if is_first || left > ANSWER_TIME.max(lasts / 10) { left } else { Duration::ZERO })
     }
 }
 
@@ -33,12 +39,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_spent_is_not_left() {
+    fn leaves_time_for_the_answer() {
         let at = |ms: u64| move || Timestamp::from_micros(ms * 1000);
         let patience = Patience::new(Some(Duration::from_millis(20)), at(5));
         assert_eq!(patience.left(at(5)), Some(Duration::from_millis(20)));
         assert_eq!(patience.left(at(18)), Some(Duration::from_millis(7)));
-        assert_eq!(patience.left(at(99)), Some(Duration::ZERO));
+        for later in [23, 24, 99] {
+            assert_eq!(patience.left(at(later)), Some(Duration::ZERO), "the answer needs the rest");
+        }
         assert_eq!(patience.left(at(0)), Some(Duration::from_millis(20)), "a clock that steps back");
     }
 

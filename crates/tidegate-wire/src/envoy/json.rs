@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{
     DescriptorStatus, LimitOverride, RateLimitRequest, RateLimitResponse, RequestDescriptor, TimeUnit,
 };
-use crate::json::{FieldError, Fields};
+use crate::json::{FieldError, Fields, whole};
 
 /// A request with its texts owned. It has no `Debug`: values may be secret.
 pub struct OwnedRequest {
@@ -77,8 +77,7 @@ fn limit(value: Value) -> Result<LimitOverride, FieldError> {
         .map_err(|_| FieldError::new("`requests_per_unit` of a limit is more than 32 bits hold"))?;
     let unit = match fields.take(&["unit"]) {
         Some(Value::String(name)) => TimeUnit::from_name(&name),
-        Some(number) => number
-            .as_i64()
+        Some(number) => whole(&number)
             .and_then(|number| i32::try_from(number).ok())
             .map_or(TimeUnit::Unknown, TimeUnit::from_number),
         None => TimeUnit::Unknown,

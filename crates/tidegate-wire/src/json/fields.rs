@@ -129,7 +129,7 @@ impl Fields {
 }
 
 /// A whole number from 0 on. To JSON, 5.0 is one, and some languages write it so.
-fn whole(value: &Value) -> Option<u64> {
+pub fn whole(value: &Value) -> Option<u64> {
     let Value::Number(number) = value else { return None };
     number.as_u64().or_else(|| number.to_string().strip_suffix(".0")?.parse().ok())
 }
