@@ -1,6 +1,6 @@
 //! The path of a check: [`Engine::begin`] makes its plan, the store answers, [`Engine::finish`] makes the decision.
 
-use std::future::{Future as _, poll_fn};
+use std::future::{Future, poll_fn};
 use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -99,8 +99,12 @@ impl<S: Store> Engine<S> {
     }
 
     /// May this request pass? The store is waited for as long as the check's patience lasts.
-    pub async fn check(&self, check: &Check<'_>, now: Timestamp) -> Result<Decision, Malformed> {
-        self.check_within(check, now, &UNBOUNDED).await
+    pub fn check(
+        &self,
+        check: &Check<'_>,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<Decision, Malformed>> + Send {
+        self.check_within(check, now, &UNBOUNDED)
     }
 
     /// The same, unless more checks wait than the limit lets: then the class of the domain decides.
