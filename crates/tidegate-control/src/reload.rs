@@ -36,13 +36,13 @@ pub enum ReloadOutcome {
 pub struct FileReport {
     /// Its name.
     pub name: String,
-    /// What is in force of it.
+    /// The version of the file in force.
     pub state: FileState,
     /// Errors and warnings.
     pub findings: Vec<RuleFinding>,
 }
 
-/// What is in force of a file.
+/// The version of a file in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FileState {
     /// The text that was read.

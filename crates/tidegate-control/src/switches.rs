@@ -37,7 +37,7 @@ pub struct Switch {
     pub until: Option<Timestamp>,
     /// Why it was set, in the operator's words.
     pub reason: Option<Box<str>>,
-    /// Who set it, such as the address of a client.
+    /// The caller that set it, such as the address of a client.
     pub by: Box<str>,
 }
 

@@ -122,7 +122,8 @@ impl<S: Store> Engine<S> {
 
     /// The whole path, if the store need not be waited for; otherwise what to [wait](Engine::wait) for.
     ///
-    /// Not inlined: by itself the compiler makes the pending check where it stays, which saves 7 % of a check's instructions.
+    /// Not inlined, so that the pending check is made where it stays: inlined, a check of two rules took 4 622 instructions
+    /// and not 4 299 (callgrind, a loop over `Engine::check`).
     #[inline(never)]
     pub fn try_check(
         &self,

@@ -16,7 +16,8 @@ pub(crate) fn write_parameter(out: &mut Vec<u8>, name: u8, number: u64) {
 /// Appends a line of the Redis protocol: its type, the digits of a number, and the line's end.
 #[inline]
 pub(crate) fn write_line(out: &mut Vec<u8>, kind: u8, number: u64) {
-    // Most numbers of replies have one digit: 7 % of the instructions of `CL.THROTTLE`, by callgrind under redis-benchmark.
+    // Most numbers of replies have one digit. Six numbers of which four have one took 563 instructions without this branch
+    // and 359 with it (callgrind, a loop over `write_line`).
     if let Ok(digit @ 0..=9) = u8::try_from(number) {
         out.extend_from_slice(&[kind, b'0' + digit, b'\r', b'\n']);
         return;

@@ -13,7 +13,7 @@ pub struct RuleFinding {
     pub severity: Severity,
     /// Its code, such as `unknown-key`.
     pub code: &'static str,
-    /// What is wrong.
+    /// The error or warning in words.
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,

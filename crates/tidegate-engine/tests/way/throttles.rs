@@ -101,3 +101,12 @@ fn a_key_is_not_printed() {
     let shown = format!("{:?}", Throttle { key: b"hunter2", limit: limit(1, 1, 1), cost: 1 });
     assert!(!shown.contains("hunter2") && !shown.contains("104"), "{shown}");
 }
+
+#[test]
+fn quantity_of_zero_makes_no_counter() {
+    let way = Way::new(NO_RULES);
+    assert!(ask(&way, b"k", limit(1, 1, 60), 0).verdict.allowed());
+    assert_eq!(way.engine.store().usage().counters, 0);
+    ask(&way, b"k", limit(1, 1, 60), 1);
+    assert_eq!(way.engine.store().usage().counters, 1);
+}

@@ -101,8 +101,8 @@ const PLACES: usize = 8;
 /// Three numbers of ten digits, and what stands between them in an array, have room.
 const MOST_TEXT: usize = 44;
 
-/// The limits that a connection asked for last, by the bytes they came as. Most clients ask for few: to build one takes 130 of
-/// the 2 900 instructions of a command (callgrind), and to read its numbers comes on top.
+/// The limits that a connection asked for last, by the bytes they came as. Most clients ask for few: to build one takes 130
+/// instructions (callgrind, a loop over `Rate::new` and `Limit::gcra`), and to read its numbers comes on top.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     places: [Option<Kept>; PLACES],
